@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine, place, quoted
@@ -24,8 +23,8 @@ MESSAGE = TOML["main"]
 
 
 BYTES_PER_PARAMETER = 2  # bf16 and fp16, how models are published
-_PARAMETERS = re.compile(r"(?i)(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])")
-_SMALLER = re.compile(r"(?i)awq|gptq|gguf|exl2|mlx|quant|bnb|[48]-?bit|int[48]|fp[48]|w[48]a|gpt-oss|lora|adapter")
+_PARAMETERS = later(r"(?i)(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])")
+_SMALLER = later(r"(?i)awq|gptq|gguf|exl2|mlx|quant|bnb|[48]-?bit|int[48]|fp[48]|w[48]a|gpt-oss|lora|adapter")
 
 
 @check(PROBLEM)

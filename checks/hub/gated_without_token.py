@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, Skip, found
 from doctor.catalogue.shared.named_models import named_model, on_machine, place, quoted
@@ -23,8 +24,8 @@ LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 
 
-GATED = re.compile(r"meta-llama/(Llama|Meta-Llama|CodeLlama)-.+|google/gemma-(1\.1-)?\d.*", re.IGNORECASE)
-OPEN = re.compile(r"google/gemma-([4-9]|\d{2,})(-|n).*", re.IGNORECASE)  # Gemma 4 and newer: not known to be gated
+GATED = later(r"meta-llama/(Llama|Meta-Llama|CodeLlama)-.+|google/gemma-(1\.1-)?\d.*", re.IGNORECASE)
+OPEN = later(r"google/gemma-([4-9]|\d{2,})(-|n).*", re.IGNORECASE)  # Gemma 4 and newer: not known to be gated
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 
 
@@ -78,4 +79,4 @@ def explain(hits: Hits) -> Finding | None:
 
 
 IGNORED = 4  # the signature of PEFT's warning
-_URL = re.compile(r"huggingface\.co/(?:api/)?(?:models/|datasets/)?([\w.\-]{1,96}/[\w.\-]{1,96}?)/(?:resolve|raw|tree)")
+_URL = later(r"huggingface\.co/(?:api/)?(?:models/|datasets/)?([\w.\-]{1,96}/[\w.\-]{1,96}?)/(?:resolve|raw|tree)")

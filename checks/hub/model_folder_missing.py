@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.shared.communication import runs_elsewhere
@@ -27,7 +26,7 @@ TAG = TOML["tag"]
 
 
 #: a name with something behind a colon, which is neither a drive nor a path
-_TAGGED = re.compile(r"(?P<name>(?![A-Za-z]:)[\w.\-]{1,96}(?:/[\w.\-]{1,96})?):(?P<tag>[\w.\-]{1,96})$")
+_TAGGED = later(r"(?P<name>(?![A-Za-z]:)[\w.\-]{1,96}(?:/[\w.\-]{1,96})?):(?P<tag>[\w.\-]{1,96})$")
 
 
 def _is_path(name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, Phrase, found, joined
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.signature import Hit, Hits
@@ -29,7 +30,7 @@ OUT_OF_MEMORY = (
 PHASES = (
     (
         "kv",
-        re.compile(
+        later(
             r":(?:_?allocate_kv_caches?(?:_tensors)?"
             r"|_allocate_kv_cache"
             r"|initialize_kv_caches?"
@@ -40,7 +41,7 @@ PHASES = (
     ),
     (
         "graph",
-        re.compile(
+        later(
             r":(?:capture_model"
             r"|_capture_cudagraphs"
             r"|capture_graph"
@@ -52,7 +53,7 @@ PHASES = (
     ),
     (
         "profile",
-        re.compile(
+        later(
             r":(?:profile_run"
             r"|determine_available_memory"
             r"|determine_num_available_blocks"
@@ -63,7 +64,7 @@ PHASES = (
     ),
     (
         "save",
-        re.compile(
+        later(
             r":(?:save_checkpoint"
             r"|_save_checkpoint"
             r"|save_model"
@@ -76,7 +77,7 @@ PHASES = (
     ),
     (
         "optimizer",
-        re.compile(
+        later(
             r"torch/optim/"
             r"|bitsandbytes/optim/"
             r"|optimizer\.py:step$"
@@ -90,7 +91,7 @@ PHASES = (
     ),
     (
         "sync",
-        re.compile(
+        later(
             r":(?:_move_model_to_vllm"
             r"|update_named_param"
             r"|update_weights"
@@ -104,7 +105,7 @@ PHASES = (
     ),
     (
         "load",
-        re.compile(
+        later(
             r":(?:load_model"
             r"|from_pretrained"
             r"|_load_pretrained_model"
@@ -117,17 +118,17 @@ PHASES = (
             r"|model_loader/|torch/distributed/fsdp/_init_utils\.py:"
         ),
     ),
-    ("reward", re.compile(r":(?:_?calculate_rewards|_?compute_rewards?|compute_rm_score|get_rewards?|reward_fn)$")),
+    ("reward", later(r":(?:_?calculate_rewards|_?compute_rewards?|compute_rm_score|get_rewards?|reward_fn)$")),
     (
         "generate",
-        re.compile(
+        later(
             r"transformers/generation/utils\.py:|:(?:execute_model|_generate_single_turn)$"
             r"|sglang/srt/managers/\w{1,40}\.py:(?:run_batch|forward_batch_generation)$"
         ),
     ),
     (
         "logits",
-        re.compile(
+        later(
             r":(?:selective_log_softmax"
             r"|_get_per_token_logps(?:_and_entropies)?"
             r"|logprobs_from_logits\w{0,12}"
@@ -139,10 +140,10 @@ PHASES = (
             r"|fixed_cross_entropy|ForCausalLMLoss|compute_logits)$"
         ),
     ),
-    ("backward", re.compile(r"torch/autograd/(?:graph|__init__)\.py:|torch/_tensor\.py:backward$|:backward$")),
+    ("backward", later(r"torch/autograd/(?:graph|__init__)\.py:|torch/_tensor\.py:backward$|:backward$")),
     (
         "step",
-        re.compile(
+        later(
             r":(?:training_step"
             r"|_?inner_training_loop"
             r"|train(?:_\w{1,20})?"
@@ -153,7 +154,7 @@ PHASES = (
             r"|compute_values)$"
         ),
     ),
-    ("forward", re.compile(r":(?:forward|_call_impl)$")),
+    ("forward", later(r":(?:forward|_call_impl)$")),
 )
 
 
@@ -186,11 +187,11 @@ def told(hits: Hits, *phases: str) -> bool:
 
 
 _SIZE = r"(?P<{}>[\d.]{{1,12}}) (?P<{}_unit>[KMGT]iB|bytes|B(?:ytes)?)"
-_TOTAL = re.compile(r"total capacity of " + _SIZE.format("total", "total"))
-_FREE = re.compile(r"of which " + _SIZE.format("free", "free") + r" is free")
-_OWN = re.compile(r"this process has " + _SIZE.format("own", "own"))
-_ALLOCATED = re.compile(r"allocated memory " + _SIZE.format("allocated", "allocated") + r" is allocated by PyTorch")
-_RESERVED = re.compile(_SIZE.format("reserved", "reserved") + r" is reserved by PyTorch")
+_TOTAL = later(r"total capacity of " + _SIZE.format("total", "total"))
+_FREE = later(r"of which " + _SIZE.format("free", "free") + r" is free")
+_OWN = later(r"this process has " + _SIZE.format("own", "own"))
+_ALLOCATED = later(r"allocated memory " + _SIZE.format("allocated", "allocated") + r" is allocated by PyTorch")
+_RESERVED = later(_SIZE.format("reserved", "reserved") + r" is reserved by PyTorch")
 _GIB = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 #: beside torch's own memory a process holds the CUDA context and the workspaces of libraries
 _CONTEXT_GIB = 1.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, found
 from doctor.catalogue.problem import Problem
@@ -26,7 +26,7 @@ OWN_MODELS = frozenset({"vllm", "sglang", "lmdeploy", "megatron", "mbridge", "li
 
 Kind = Literal["gone", "new", "between", "gap"]
 
-_MACHINERY = re.compile(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:wrapper$")
+_MACHINERY = later(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:wrapper$")
 
 
 @record

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from doctor.base.patterns import later
+
 #: kinds of refusals
 EMPTY, BLANK, COMMENT, NO_VALUE, SEVERAL, LETTER, OPEN, BEHIND = (
     "empty", "blank", "comment", "no value", "several", "letter", "open", "behind",
@@ -23,13 +25,13 @@ class Refusal(NamedTuple):
     at: str = ""
 
 
-_SIGN = re.compile(r"(?:~|\+{1,2})?")
-_KEY = re.compile(r"[\w$@/.:-]*", re.ASCII)
-_ESCAPED = re.compile(r"\\[\\()\[\]{}:=, \t]")
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
-_REFERENCE = re.compile(r"\$\{[^{}]+\}")
+_SIGN = later(r"(?:~|\+{1,2})?")
+_KEY = later(r"[\w$@/.:-]*", re.ASCII)
+_ESCAPED = later(r"\\[\\()\[\]{}:=, \t]")
+_QUOTED = later(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", re.DOTALL)
+_REFERENCE = later(r"\$\{[^{}]+\}")
 #: a letter that may stand outside of quotes; the last two stand for a quoted text and for a reference
-_LETTER = re.compile(r"[\w/\\+.$%*@?|:=,()\[\]{} \t\0\1-]", re.ASCII)
+_LETTER = later(r"[\w/\\+.$%*@?|:=,()\[\]{} \t\0\1-]", re.ASCII)
 _PAIRS = (("[", "]"), ("{", "}"))
 
 

@@ -9,9 +9,9 @@ https://github.com/pypa/distlib/blob/0.3.9/distlib/scripts.py (`NAME-script.py`,
 
 from __future__ import annotations
 
-import re
+from doctor.base.patterns import later
 
-_ENTRY = re.compile(
+_ENTRY = later(
     r"[\\/]bin[\\/][^\\/.]+$|[\\/][^\\/]+\.exe[\\/]__main__\.py$|[\\/]Scripts[\\/][^\\/]+-script\.pyw?$"
     r"|[\\/](?:bin|Scripts)[\\/](?:torchrun|accelerate|deepspeed)(?:\.\w{2,3})?$|^(?:torchrun|accelerate|deepspeed)$"
     r"|(?:^|[\\/])runpy\.py$|^<frozen runpy>$"

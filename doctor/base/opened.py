@@ -11,16 +11,17 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, Optional, TypeVar
 
+from doctor.base.patterns import later
+
 Record = TypeVar("Record")
 
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = later(r"(?<=[a-z0-9])(?=[A-Z])")
 _HIDDEN = "__open__"  # in the dictionary of an open record: what is known of its parts
 _ABSENT, _UNSEEN = object(), object()  # known not to be there; nothing known
 _asked: ContextVar[Optional[list[Any]]] = ContextVar("asked", default=None)

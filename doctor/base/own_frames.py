@@ -10,21 +10,22 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Callable, TypeVar
 
+from doctor.base.patterns import later
+
 Frame = TypeVar("Frame")
 
 #: in site-packages, in a folder into which it was carried, in a checkout; and the hooks that bring it into a process
-_FILE = re.compile(
+_FILE = later(
     r"(?:^|[\\/])doctor[\\/](?:monitors[\\/](?:guard|inject|capsule|rehearse)|fixes[\\/]vllm_server)[\\/]\w{1,60}\.py$"
     r"|(?:^|[\\/])patient[\\/](?:hook|site)[\\/]sitecustomize\.py$"
 )
 #: the same in a checkout whose links were followed, where only the file's own name tells it from another's
-_RESOLVED = re.compile(
+_RESOLVED = later(
     r"(?:^|[\\/])(?P<folder>monitors[\\/](?:guard|inject|capsule|rehearse)|fixes[\\/]vllm_server)[\\/](?P<name>\w{1,60}\.py)$"
 )
 
@@ -42,14 +43,14 @@ PASSING = frozenset(
         "train",
     }
 )  # fmt: skip
-_CALL = re.compile(r"\boriginal\(")
+_CALL = later(r"\boriginal\(")
 
 #: names of the doctor's own threads in a process that it watches
 THREADS = "doctor-"
 
 #: py-spy: `    watched (doctor/monitors/guard/rewards.py:118)`, and the line that begins a thread
-_PY_SPY = re.compile(r"^\s+(?P<function>\S[^(]{0,200}) \((?P<file>[^()\n]{1,400}):\d+\)\s*$")
-_PY_SPY_THREAD = re.compile(r'^Thread .*?"(?P<name>[^"\n]{0,100})"')
+_PY_SPY = later(r"^\s+(?P<function>\S[^(]{0,200}) \((?P<file>[^()\n]{1,400}):\d+\)\s*$")
+_PY_SPY_THREAD = later(r'^Thread .*?"(?P<name>[^"\n]{0,100})"')
 
 
 @lru_cache(maxsize=4096)

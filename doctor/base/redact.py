@@ -350,7 +350,7 @@ def _assigned(word: str) -> tuple[str, Optional[str]]:
 # terminals --------------------------------------------------------------------------------------------------------
 
 #: what makes a terminal act (C0 and C1 but tab and line feed, DEL) and what makes text read other than it stands
-_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_ACTING = later("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def inert(value: object) -> object:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from doctor.base.patterns import later
 
 #: letters of a word that one mistake may spoil: `optimisation` has one, `attn` for `cache` has five of five
 _LETTERS_A_SLIP = 3
-_WORDS = re.compile(r"[_.\-]")
+_WORDS = later(r"[_.\-]")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from doctor.base.change import ANY, Change, Input
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 
@@ -37,18 +38,16 @@ class Ordered(Change):
     newest: bool = False
 
 
-_INSTALLERS = re.compile(
-    r"^(?:(?:uv\s+)?pip3?|\S*python[\d.]*\s+-m\s+pip)\s+(?P<verb>install|uninstall)\s+(?P<rest>.+)$"
-)
-_REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9][\w.-]*)(?P<extras>\[[\w,.-]+\])?\s*(?P<range>(?:[<>=!~]=?|===).*)?$")
+_INSTALLERS = later(r"^(?:(?:uv\s+)?pip3?|\S*python[\d.]*\s+-m\s+pip)\s+(?P<verb>install|uninstall)\s+(?P<rest>.+)$")
+_REQUIREMENT = later(r"^(?P<name>[A-Za-z0-9][\w.-]*)(?P<extras>\[[\w,.-]+\])?\s*(?P<range>(?:[<>=!~]=?|===).*)?$")
 _VALUED = ("--index-url", "-i", "--extra-index-url", "--find-links", "-f", "-r", "-c", "-e", "--editable")
 _AGAIN = ("--force-reinstall", "--no-binary", "-e", "--editable", "--index-url", "-i", "--no-build-isolation")
-_ASSIGNED = re.compile(r"^(?P<name>[A-Z]\w*|no_proxy|http_proxy|https_proxy)=(?P<value>.*)$", re.DOTALL)
-_KEYWORD = re.compile(r"^(?P<name>[a-z_]\w*)=(?P<value>[^=].*)$")
-_DOTTED = re.compile(r"^[+~]{0,2}(?P<name>[a-z_]\w*(?:\.\w+)+)=(?P<value>.+)$")
-_YAML = re.compile(r"^(?P<name>[a-z_]\w*):(?: +(?P<value>\S.*))?$")
-_JSON = re.compile(r'^"(?P<name>[\w.]+)"(?:\s*:\s*(?P<value>.+))?$')
-_OPTION = re.compile(r"^--(?P<name>[a-z][\w-]*)(?:[= ](?P<value>.+))?$")
+_ASSIGNED = later(r"^(?P<name>[A-Z]\w*|no_proxy|http_proxy|https_proxy)=(?P<value>.*)$", re.DOTALL)
+_KEYWORD = later(r"^(?P<name>[a-z_]\w*)=(?P<value>[^=].*)$")
+_DOTTED = later(r"^[+~]{0,2}(?P<name>[a-z_]\w*(?:\.\w+)+)=(?P<value>.+)$")
+_YAML = later(r"^(?P<name>[a-z_]\w*):(?: +(?P<value>\S.*))?$")
+_JSON = later(r'^"(?P<name>[\w.]+)"(?:\s*:\s*(?P<value>.+))?$')
+_OPTION = later(r"^--(?P<name>[a-z][\w-]*)(?:[= ](?P<value>.+))?$")
 #: programs that start what is judged, and what each of them is installed with
 PROGRAMS = {
     "accelerate": "accelerate", "torchrun": "torch", "deepspeed": "deepspeed", "vllm": "vllm", "trl": "trl",
@@ -56,7 +55,7 @@ PROGRAMS = {
     "wandb": "wandb",
 }  # fmt: skip
 _LAUNCHES = frozenset({"launch", "serve", "vllm-serve", "grpo", "sft", "rlhf"})
-_LAUNCHING = re.compile(r"^(?:accelerate\.commands\.launch|torch\.distributed\.\w+|swift\.cli|trl\.|vllm\.entrypoints)")
+_LAUNCHING = later(r"^(?:accelerate\.commands\.launch|torch\.distributed\.\w+|swift\.cli|trl\.|vllm\.entrypoints)")
 
 
 def changes_of(command: str) -> tuple[Ordered, ...]:

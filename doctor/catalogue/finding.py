@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, Iterable, Mapping, Optional, Union
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.problem import Problem, Severity
 
@@ -149,11 +150,11 @@ class Finding:
 
 
 #: part of a text that stands only where something was observed
-OPTION = re.compile(r"\[([?!])(\w+)\|(.*?)\?\]", re.DOTALL)
+OPTION = later(r"\[([?!])(\w+)\|(.*?)\?\]", re.DOTALL)
 
 
 #: what a value may put at the beginning of a headline that is no name: "rank 3", "a process", "the run"
-_SMALL = re.compile("(?:a|an|the|ranks?) ")
+_SMALL = later("(?:a|an|the|ranks?) ")
 
 
 def _begun(headline: str) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_QUOTED = re.compile(r"`(\w*(?:Error|Exception): [^`\n]{12,200})`")
+from doctor.base.patterns import later
+
+_QUOTED = later(r"`(\w*(?:Error|Exception): [^`\n]{12,200})`")
 #: what stands for another text in each case: a value of the finding, a letter in quotes, three points
-_OPEN = re.compile(r"\{\w+\}|'\w'|\.\.\.")
+_OPEN = later(r"\{\w+\}|'\w'|\.\.\.")
 #: a text with fewer letters beside these could be anybody's
 _LEAST_LETTERS = 12
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
+
 #: how such names begin; one star stands for anything, as in `doctor.catalogue.series.rule`
 HELD_OUT = ("eval_*", "eval/*", "val/*", "val-core/*", "validation/*", "validation_*", "test/*", "test_*")
 
-_SCORE = re.compile(r"acc|score|reward|pass|solve|correct|success|exact|\bem\b|\bf1\b", re.IGNORECASE)
-_ABOUT = re.compile(
+_SCORE = later(r"acc|score|reward|pass|solve|correct|success|exact|\bem\b|\bf1\b", re.IGNORECASE)
+_ABOUT = later(
     r"std|var\b|\bmin\b|\bmax\b|worst|best@|maj@|loss|time|per_second|length|num_|clip|tokens|epoch|kl\b|entropy",
     re.IGNORECASE,
 )

@@ -7,7 +7,7 @@ A loop of one's own and a framework that nobody has read call the mean reward `t
 
 from __future__ import annotations
 
-import re
+from doctor.base.patterns import later
 
 _AT = r"(?:(?:train|training|rollout|actor|policy|critic|stats|metrics|batch|env|sampler?|generation)[/.])?"
 _ANSWER = r"(?:response|completion|generation|output|answer)s?"
@@ -18,7 +18,7 @@ _CALLS, _LOGP = r"(?:tool_?calls?|search(?:es)?)", r"(?:abs_)?log_?probs?"
 _SIDE = r"(?:(?:train(?:er|ing)?|actor|learner)_?)?(?:rollout|sampl(?:er|ing)|infer(?:ence)?|engine|vllm|sglang)"
 #: pattern of a whole name -> TRL's name
 _WORDS = tuple(
-    (re.compile(f"{_AT}(?:{pattern})"), name)
+    (later(f"{_AT}(?:{pattern})"), name)
     for pattern, name in (
         (rf"{_MEAN}_rewards?|rewards?[/_]{_MEAN}", "reward"),
         (

@@ -13,12 +13,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 ABSENT = ""  # the sha256 of a file that is not there
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>[^\r\n]*)", re.MULTILINE)
-_BARE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+_NAME = later(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = later(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>[^\r\n]*)", re.MULTILINE)
+_BARE = later(r"[A-Za-z0-9_@%+=:,./-]+")
 
 
 class Safety(str, Enum):

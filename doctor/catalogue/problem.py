@@ -5,11 +5,11 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from enum import Enum
 from typing import Mapping
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 
@@ -44,9 +44,9 @@ AREAS: Mapping[str, str] = {
 AREA_OF: Mapping[str, str] = {prefix: area for area, prefix in AREAS.items()}
 
 #: of a problem, and of a row of one that is a table: ``LCH4821/deepspeed``
-_ID = re.compile(r"[A-Z]{3}[0-9]{3,4}(/[a-z0-9]+(_[a-z0-9]+)*)?")
+_ID = later(r"[A-Z]{3}[0-9]{3,4}(/[a-z0-9]+(_[a-z0-9]+)*)?")
 ROW = "/"
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = later(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @record

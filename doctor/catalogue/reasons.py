@@ -16,12 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from doctor.base.patterns import later
+
 if TYPE_CHECKING:
     from doctor.catalogue.finding import Finding
 
 #: values of findings that are sentences or names of ours, not the user's words
 _SENTENCES = frozenset({"message", "reason", "what"})
-_WORD = re.compile(r"[^\W\d_]")
+_WORD = later(r"[^\W\d_]")
 _DATA = Path(__file__).parent.parent / "data"
 Kind = Literal["reasons", "readings", "clauses", "notices"]
 

@@ -5,12 +5,12 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
 from doctor.base.entries import is_entry
 from doctor.base.own_frames import without
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 Frame = tuple[str, int, str]
@@ -18,14 +18,14 @@ Frame = tuple[str, int, str]
 _FRAMES = 40  # told in an event
 
 #: frames of these files wait for other ranks; what begins with an underscore there only wraps the collective
-_COLLECTIVES = re.compile(r"torch/distributed/(?:distributed_c10d|_functional_collectives|nn/functional)\.py$")
+_COLLECTIVES = later(r"torch/distributed/(?:distributed_c10d|_functional_collectives|nn/functional)\.py$")
 
 #: a backward pass, in which DDP and FSDP wait for the gradients of the other ranks
 _BACKWARD = "_engine_run_backward"
 
-_TORCH = re.compile(r"/(?:site|dist)-packages/torch/|/torch/(?:distributed|autograd|nn|_tensor|utils)\b")
-_PACKAGE = re.compile(r"/(?:site|dist)-packages/")
-_STANDARD = re.compile(r"/lib(?:64)?/python3\.\d{1,2}/(?!site-packages|dist-packages)|^<frozen ")
+_TORCH = later(r"/(?:site|dist)-packages/torch/|/torch/(?:distributed|autograd|nn|_tensor|utils)\b")
+_PACKAGE = later(r"/(?:site|dist)-packages/")
+_STANDARD = later(r"/lib(?:64)?/python3\.\d{1,2}/(?!site-packages|dist-packages)|^<frozen ")
 
 
 @record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cache
 
@@ -10,12 +9,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding
 
-_INSTALL = re.compile(r"\bpip3? install\b(?P<words>[^\n;&|]{1,400})")
-_WANTED = re.compile(
-    r"""["']?(?P<name>[A-Za-z][\w.\-]{0,60})(?:\[[\w,]{1,60}\])?(?P<range>[<>=!~][^\s"']{1,80})["']?"""
-)
+_INSTALL = later(r"\bpip3? install\b(?P<words>[^\n;&|]{1,400})")
+_WANTED = later(r"""["']?(?P<name>[A-Za-z][\w.\-]{0,60})(?:\[[\w,]{1,60}\])?(?P<range>[<>=!~][^\s"']{1,80})["']?""")
 
 
 def attainable(finding: Finding, python: str) -> Finding:

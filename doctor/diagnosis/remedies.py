@@ -14,6 +14,7 @@ from typing import Any
 
 from doctor import data
 from doctor.base.change import ANY
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.changes import Ordered, changes_of, program_of
 from doctor.catalogue.finding import Finding, Message, Words
@@ -26,12 +27,12 @@ _PRECISIONS = frozenset({"mixed_precision", "dtype", "torch_dtype", "compute_dty
 #: keys that many sections have: which of them is meant is only told by the place of the finding
 _SHARED_NAMES = frozenset({"enabled", "type", "name", "path", "device", "stage", "lr"})
 #: advice in words: "set `A=1` and `B=2`"; a line of them ends where something else is said
-_ADVISED = re.compile(
+_ADVISED = later(
     r"\b(?:[Ss]et|[Ee]xport|[Tt]ry|[Uu]se|[Pp]ass|[Tt]hen|[Oo]r|[Rr]aise)\s+"
     r"(?P<what>`[^`]+`(?:(?:,| and|, and) `[^`]+`)*)"
 )
 #: advice to lower what is a count, which is 1 at least
-_LOWERED = re.compile(
+_LOWERED = later(
     r"\b(?:[Ll]ower|[Rr]educe)\s+(?:(?:its|the) )?(?P<what>`[^`]+`(?: \([^)]{0,80}\))?"
     r"(?:(?:, or|, and|,| and| or) `[^`]+`(?: \([^)]{0,80}\))?)*)"
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
@@ -17,7 +17,7 @@ from doctor.catalogue.problem import Problem
 from doctor.catalogue.retired_ids import successor
 from doctor.facts.script import Script
 
-_WHAT = re.compile(r"[A-Z]{3}([0-9]{3,4}(/[a-z0-9_]+)?)?|[a-z0-9]+(-[a-z0-9]+)+")
+_WHAT = later(r"[A-Z]{3}([0-9]{3,4}(/[a-z0-9_]+)?)?|[a-z0-9]+(-[a-z0-9]+)+")
 
 
 class SettingsError(Exception):

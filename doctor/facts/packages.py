@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 
@@ -134,7 +134,7 @@ def _in_range(text: str, specifier: str) -> bool | None:
         return None
 
 
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = later(r"[-_.]+")
 
 
 def normalised(name: str) -> str:

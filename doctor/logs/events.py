@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
 from doctor.base.record import record
 from doctor.catalogue.alarm import finding_of
@@ -219,8 +220,8 @@ def with_unrecorded(case: Case, paths: Iterable[str]) -> Iterable[str]:
 
 
 #: name of an error number
-_ERRNO = re.compile(r"E[A-Z0-9]{1,20}|\d{1,4}")
-_SPACE = re.compile(r"\s+|^\[rank\d+\]:", re.MULTILINE)
+_ERRNO = later(r"E[A-Z0-9]{1,20}|\d{1,4}")
+_SPACE = later(r"\s+|^\[rank\d+\]:", re.MULTILINE)
 
 
 def _squeezed(text: str) -> str:

@@ -6,7 +6,6 @@ import importlib
 import json
 import math
 import os
-import re
 import stat
 import time
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ import doctor
 from doctor.base.codec import dump, load
 from doctor.base.evidence import Observed
 from doctor.base.json_text import json_text
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.redact import redact, redact_text
 from doctor.readers.homes import READERS
@@ -148,7 +148,7 @@ def read_text(path: Path) -> str:
 
 
 #: half of a pair, which is no character and which no output can hold
-_LONE_SURROGATE = re.compile(
+_LONE_SURROGATE = later(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )

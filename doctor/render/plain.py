@@ -7,19 +7,20 @@ output streams passes through it there.
 from __future__ import annotations
 
 import io
-import re
 from typing import Any
+
+from doctor.base.patterns import later
 
 #: CSI with its parameters, OSC and other strings up to their end, and sequences of two characters
 #: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
-_SEQUENCE = re.compile(
+_SEQUENCE = later(
     "\x1b(?:\\[[0-?]{0,64}[ -/]{0,8}[@-~]|[\\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\\\)|[ -/]{0,4}[0-~])"
 )
 #: half of a pair, which no encoding writes: of a damaged file, or a byte of a file's name that is no UTF-8
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = later("[\ud800-\udfff]")
 #: C0 and C1 but for tab, line feed and carriage return; DEL; what turns the direction of text around
 #: https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = later("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _REPLACEMENT = "\ufffd"
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from doctor.base.numerals import whole_of
+from doctor.base.patterns import later
 from doctor.base.redact import redact, redact_text
 
 SCHEMA = "doctor-run/1"
@@ -49,13 +48,19 @@ _TORN_END = TORN.decode() + "\n"
 #: what a run leaves is nobody's source: git sees nothing of the folder, this file included
 _NOT_FOR_GIT = "*\n"
 
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_UNFIT = later(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 40
 
 
 def host_name() -> str:
     """Name of this machine, fit for a file name; the one that it was given in this run, if it was given one."""
-    return _fit(os.environ.get(HOST_VARIABLE) or socket.gethostname()) or "host"
+    return _fit(os.environ.get(HOST_VARIABLE) or _host_of_system()) or "host"
+
+
+def _host_of_system() -> str:
+    import socket  # which costs a start more than the rest of this module
+
+    return socket.gethostname()
 
 
 def _fit(text: str) -> str:

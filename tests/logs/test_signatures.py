@@ -9,10 +9,11 @@ import pytest
 
 from doctor.catalogue.index import cache_folder, load
 from doctor.catalogue.malformed import CatalogueError
+from doctor.catalogue.signature import Signature
 from doctor.logs.match import signatures
 from doctor.logs.match.lint import lint
-from doctor.logs.match.matcher import Matcher
-from doctor.logs.match.signatures import compiled, load_signatures
+from doctor.logs.match.matcher import Compiled, Matcher
+from doctor.logs.match.signatures import compiled, from_json, load_signatures, to_json
 from doctor.logs.read.streams import open_stream
 from tests.each import for_each
 
@@ -30,6 +31,21 @@ def test_the_catalogue_is_kept_with_its_literals() -> None:
     kept.write_text("torn")
     assert load_signatures() == catalogue
     assert catalogue == CATALOGUE
+
+
+def test_what_is_kept_finds_what_was_never_kept() -> None:
+    """In every form: as it stands, behind the escapes of JSON, and in the words of a Chinese shell."""
+    given = (
+        Compiled("A", 0, Signature(r'cannot open "\w+" <here>', keywords=('cannot open "',), contributes_to=("B",))),
+        Compiled(
+            "B", 0, Signature(r"No space left on device", kind="warning", affects={"torch": ">=2"}, own_code=True)
+        ),
+    )
+    kept = from_json(to_json(given).encode())
+    assert [each.signature for each in kept] == [each.signature for each in given]
+    assert Matcher(kept).owners == Matcher(given).owners
+    assert Matcher(kept).literals == Matcher(given).literals
+    assert {b'cannot open \\"', b"No space left on device", "设备上没有空间".encode()} <= set(Matcher(kept).literals)
 
 
 def test_it_is_made_anew_when_a_file_changes(tmp_path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.settings import place_of
@@ -22,7 +21,7 @@ INODES = TOML["inodes"]
 
 
 #: pieces of shared memory lie in /dev/shm
-_SHARED = re.compile(r"multiprocessing[\\/](?:synchronize|shared_memory|heap)\.py:")
+_SHARED = later(r"multiprocessing[\\/](?:synchronize|shared_memory|heap)\.py:")
 LOG_COMMAND = "df -h . /tmp ~/.cache"
 
 LEAST_BYTES = 1024**3  # an adapter with its optimizer and a tokenizer is of this order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.base.spelling import nearest
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Phrase, found
@@ -29,7 +30,7 @@ VALUE = TOML["value"]
 
 #: pydantic's list: the field, and below it why it is refused, with the value that was given
 #: https://docs.pydantic.dev/latest/errors/errors/
-_FIELD = re.compile(
+_FIELD = later(
     r"^(?P<field>[A-Za-z_][\w.]{0,80})\n\s{1,4}(?P<reason>[^\n\[]{4,200})"
     r"(?:\[type=\w{1,60}, input_value=(?P<value>[^,\n]{1,60}))?",
     re.MULTILINE,

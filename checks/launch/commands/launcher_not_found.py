@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.signature import Hits
@@ -70,7 +71,7 @@ def _typed(words: Iterable[str]) -> str:
 
 
 #: who starts programs; another file of that name may be missing as well
-_STARTS = re.compile(r"subprocess\.py:|[\\/]os\.py:|frozen os>?:|multiprocessing[\\/]|asyncio[\\/]")
+_STARTS = later(r"subprocess\.py:|[\\/]os\.py:|frozen os>?:|multiprocessing[\\/]|asyncio[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

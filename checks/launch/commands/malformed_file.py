@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Skip, found
 from doctor.catalogue.settings import at
@@ -25,7 +24,7 @@ MESSAGE = TOML["main"]
 
 
 #: what the reader of scripts says of syntax that is newer than the doctor's own Python
-NEWER_SYNTAX = re.compile(r"need Python (\d+)\.(\d+), and the doctor reads this file with")
+NEWER_SYNTAX = later(r"need Python (\d+)\.(\d+), and the doctor reads this file with")
 
 
 @check(PROBLEM)

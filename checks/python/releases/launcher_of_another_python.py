@@ -6,6 +6,7 @@ import re
 import shlex
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.problem import ERROR, WARNING
@@ -30,7 +31,7 @@ NEEDS = {
     "megatron": "ms-swift",    "ray": "ray",
 }  # fmt: skip
 
-_VERSION = re.compile(r"python(\d+\.\d+)t?$")
+_VERSION = later(r"python(\d+\.\d+)t?$")
 
 
 def _same(one: str, other: str) -> bool:

@@ -5,11 +5,12 @@ The notation is that of https://slurm.schedmd.com/scontrol.html (SHOW HOSTLIST),
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_NUMBERED = re.compile(r"(.*?)(\d{1,18})(\D*)")
+from doctor.base.patterns import later
+
+_NUMBERED = later(r"(.*?)(\d{1,18})(\D*)")
 
 
 def folded(names: Iterable[str], parts: int | None = None) -> str:

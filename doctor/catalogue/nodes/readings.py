@@ -6,11 +6,11 @@ ranks and the scheduler's variables of each task.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.catalogue.nodes.compare import Reading
 from doctor.facts.cluster import Node
 
@@ -20,9 +20,9 @@ STACK = (
     "trinity-rft", "openrlhf", "ray", "sglang", "bitsandbytes", "datasets", "numpy",
 )  # fmt: skip
 #: interfaces of one machine only: loopback, containers, bridges, tunnels
-_VIRTUAL = re.compile(r"lo|(docker|veth|br-|cali|cni|flannel|ifb|virbr|tap|tun|vnet|cilium|lxc|kube|dummy|podman).*")
+_VIRTUAL = later(r"lo|(docker|veth|br-|cali|cni|flannel|ifb|virbr|tap|tun|vnet|cilium|lxc|kube|dummy|podman).*")
 #: variables that launchers and schedulers set to another value on each node or in each task, and those of a login
-_PER_NODE = re.compile(
+_PER_NODE = later(
     r"(SLURM|SLURMD|OMPI|PMI|PMIX|XDG|CONDA|KUBERNETES)_.*|PET_NODE_RANK|TORCHELASTIC_.*|(LOCAL_|GROUP_|ROLE_|NODE_)?RANK"
     r"|(VLLM_HOST_IP|VLLM_DP_RANK.*|RAY_.*(IP|ID|ADDRESS|PORT|TOKEN|JOB|NODE).*|NCCL_HOSTID|HOSTNAME|HOME|LANG|TMPDIR"
     r"|MASTER_ADDR|HF_HUB_SESSION_ID|WANDB_(RUN_ID|SERVICE|NAME).*|ACCELERATE_PROCESS_INDEX|FLASHINFER_WORKSPACE.*)"

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.settings import whole
 from doctor.facts.launch import Launch
 
-_GPUS = re.compile(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?(?::(\d+))?(?:\(.*\))?")
-_OF_KIND = re.compile(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
+_GPUS = later(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?(?::(\d+))?(?:\(.*\))?")
+_OF_KIND = later(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
 _BYTES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Where
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
@@ -13,7 +12,7 @@ from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 
 #: letters, digits, "-", "_", ".", at most one "/" (huggingface_hub/utils/_validators.py)
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?")
+_REPOSITORY = later(r"[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?")
 _TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -39,7 +39,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "yaml": ("pyyaml",),
 }
 
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_NAME = later(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 @cache

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.packages import Packages, TorchBuild
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
 WHEELS = "https://download.pytorch.org/whl"
-_NAME = re.compile(r"(sm|compute)_(\d+)(\d)[af]?$")
-_NUMBER = re.compile(r"(\d+)\.(\d+)(\+PTX)?$")
+_NAME = later(r"(sm|compute)_(\d+)(\d)[af]?$")
+_NUMBER = later(r"(\d+)\.(\d+)(\+PTX)?$")
 
 
 def used_gpus(gpus: Gpus, world: World | None) -> tuple[Gpu, ...]:

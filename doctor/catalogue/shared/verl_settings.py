@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.finding import Skip
 from doctor.catalogue.settings import truth, whole
@@ -23,7 +23,7 @@ ACTOR = "actor_rollout_ref.actor."
 ROLLOUT = "actor_rollout_ref.rollout."
 REF = "actor_rollout_ref.ref."
 
-_REFERENCE = re.compile(r"\$\{(?:oc\.select:)?([\w.]+)(?:,([^${}]*))?\}")
+_REFERENCE = later(r"\$\{(?:oc\.select:)?([\w.]+)(?:,([^${}]*))?\}")
 _DEEPEST = 8
 
 

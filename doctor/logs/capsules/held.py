@@ -7,12 +7,12 @@ that guards the `raise` is told with its values. A family speaks only where the 
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.capsules.read import Capsule, Fact, Frame, Link
 
@@ -22,13 +22,13 @@ _MOST_VALUES, _MOST_SETTINGS = 6, 2
 #: smaller numbers are anything's
 _TELLING_FROM = 8
 _LONGEST_HEAD, _LONGEST_LINE = 150, 100
-_NUMBER = re.compile(r"\d{1,18}")
+_NUMBER = later(r"\d{1,18}")
 #: a call or operator by which a list keeps one more
-_KEEPS = re.compile(r"\b(?P<name>[A-Za-z_][\w.]*)(?:\.(?:append|extend|add|insert|appendleft)\(|\s*\+=)")
+_KEEPS = later(r"\b(?P<name>[A-Za-z_][\w.]*)(?:\.(?:append|extend|add|insert|appendleft)\(|\s*\+=)")
 #: errors of a connection, https://docs.python.org/3/library/exceptions.html#ConnectionError
-_CONNECTION = re.compile(r"^(?:Connection\w*Error|BrokenPipeError|TimeoutError|timeout|OSError: \[Errno 11[0-3]\])")
+_CONNECTION = later(r"^(?:Connection\w*Error|BrokenPipeError|TimeoutError|timeout|OSError: \[Errno 11[0-3]\])")
 #: `raise`, `raise errors[0]`: an exception that was caught before; what guards this line says nothing of its cause
-_RAISED_AGAIN = re.compile(r"raise(?:\s*$|\s+[\w.]+\[[^\]]*\]\s*$)")
+_RAISED_AGAIN = later(r"raise(?:\s*$|\s+[\w.]+\[[^\]]*\]\s*$)")
 
 
 @record

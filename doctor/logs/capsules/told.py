@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
 from doctor.base.record import record
 from doctor.catalogue.finding import Finding, Message, Words, said
 from doctor.logs.capsules.held import Held, judge, shown
 from doctor.logs.capsules.read import Capsule, Capsules, Fact, Failure, Frame, Link
 
-_SPACE = re.compile(r"\s+")
+_SPACE = later(r"\s+")
 _LONGEST = 300
 _MOST_DIFFERENCES = 3
 

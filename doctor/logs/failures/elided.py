@@ -26,11 +26,11 @@ _GAP = later(
     re.IGNORECASE,
 )
 #: what a name of somebody's own looks like: two words joined by an underscore, or by a capital
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[A-Z]\w+")
+_NAME = later(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[A-Z]\w+")
 _LETTERS = 8
 #: names that every program says: the interpreter's and torch's own
 #: https://docs.python.org/3/library/exceptions.html
-_EVERYBODYS = re.compile(
+_EVERYBODYS = later(
     r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration)$|^(?:NoneType|FieldInfo|ModuleList|AutoConfig|fill_value"
     r"|SimpleNamespace|DataLoader|DataFrame|Namespace|world_size|input_ids|attention_mask)$"
 )

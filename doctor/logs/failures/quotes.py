@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from doctor.base.patterns import later
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
@@ -39,21 +40,21 @@ _MARKS: dict[str, tuple[str, ...]] = {
     "─ Step ": ("╰──",),
 }
 _AT_START = frozenset({"[prompt] ", "[response] ", "[score]", "╰──"})
-_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception)\b")
+_EXCEPTION = later(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception)\b")
 #: a sample as Python or JSON prints it in one line: a list of texts, or a dict with one
-_SAMPLE = re.compile(
+_SAMPLE = later(
     r"(?:\[['\"]|\{[^\n]{0,200}['\"](?:prompt|completions?|responses?|messages|solution_str)['\"]: )[^\n]{0,20000}?"
     r"\\n[^\n]{0,20000}?\\n"
 )
 #: words by which code that catches what a tool or a reward raised passes it on
-_PASSED_ON = re.compile(
+_PASSED_ON = later(
     r"\W{0,8}(?:\[?(?:WARNING|ERROR|INFO)\W[^\n]{0,40}?)?(?:Error|Exception|Failed|Failure|Unexpected error)\b"
     r"[^\n:]{0,40}"
     r"\b(?:tools?|sandbox\w{0,10}|execut\w{1,6}|verif\w{1,8}|scor\w{1,4}|rewards?|grad(?:er|ing)|test cases?)\b"
     r"[^\n:]{0,60}: "
 )
 #: actors that run the programs or ask for verdicts on them
-_JUDGES = re.compile(r"[Rr]eward|[Ss]andbox|[Jj]udge|[Vv]erif|[Tt]ool|[Ee]nv(?:Worker|Manager|ironment)|[Cc]ode")
+_JUDGES = later(r"[Rr]eward|[Ss]andbox|[Jj]udge|[Vv]erif|[Tt]ool|[Ee]nv(?:Worker|Manager|ironment)|[Cc]ode")
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/sandbox/", "<string>", "<stdin>")  # noqa: S108 - only looked for
 _PASSING = "temporary"  # what stands for all of them
 #: notebooks, modules started by name, and what Ray unpacks of a job: the user's own, too

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.failures.case import Case, line_of
 from doctor.logs.lines.lines import Line
@@ -16,7 +16,7 @@ _OFTEN, _TENTHS, _PARTS = 20, 8, 10
 _WORDS = ("ERROR", "CRITICAL", "FATAL", '"error"', '"critical"')
 _LEVELS = frozenset("EF")
 #: what differs from time to time within one message
-_VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|[\w.\-]*[/@][\w./@\-]*")
+_VARIES = later(r"0x[0-9a-fA-F]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|[\w.\-]*[/@][\w./@\-]*")
 #: a message up to its first colon is what went wrong, where it says as much; behind it is how
 _FEWEST_WORDS, _LONGEST, _MOST_FORMS = 3, 80, 2_000
 

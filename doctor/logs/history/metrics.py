@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from doctor.base.record import record
@@ -136,5 +135,7 @@ def _is_apart(old: float, new: float, usual: float) -> bool:
 
 def _usual(values: Sequence[float]) -> float:
     """How far a series moves from one step to the next, in the middle."""
+    from statistics import median  # which brings fractions and decimals along
+
     moves = [abs(b - a) for a, b in pairwise(values) if math.isfinite(a) and math.isfinite(b)]
     return median(moves) if moves else 0.0

@@ -11,24 +11,25 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, takewhile
 
+from doctor.base.patterns import later
 from doctor.logs.lines.prefixes import strip
 
 Lines = Sequence[tuple[int, str]]
 
 #: torchrun's agent, once for each attempt that failed; of newer releases the process of the agent stands before it
 #: https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py
-_FAILED = re.compile(r"failed \(exitcode: -?\d{1,4}\) local_rank: \d{1,5} \(pid: \d{1,9}\) of binary: ")
-_AGENT = re.compile(r"E\d{3,4} \d\d:\d\d:\d\d\.\d{1,9} (?P<pid>\d{1,9}) ")
+_FAILED = later(r"failed \(exitcode: -?\d{1,4}\) local_rank: \d{1,5} \(pid: \d{1,9}\) of binary: ")
+_AGENT = later(r"E\d{3,4} \d\d:\d\d:\d\d\.\d{1,9} (?P<pid>\d{1,9}) ")
 #: https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/agent/server/api.py
-_RESTARTS = re.compile(r"\d{1,6}/\d{1,6} attempts left; will restart worker group")
+_RESTARTS = later(r"\d{1,6}/\d{1,6} attempts left; will restart worker group")
 _SUMMARY = "ChildFailedError"
 #: slurmstepd, of a job that comes back; a time limit and a cancelled job do not
 #: https://github.com/SchedMD/slurm/blob/master/src/slurmd/slurmstepd/req.c (`_handle_signal_container`)
-_REQUEUED = re.compile(
+_REQUEUED = later(
     r"\*\*\* (?:JOB|STEP) [\d.]{1,24} ON \S{1,200} CANCELLED AT \S{1,40} DUE TO (?:JOB REQUEUE|PREEMPTION|NODE FAILURE)"
 )
 #: how a script counts, and how it says that an attempt is over
-_COUNTED = re.compile(
+_COUNTED = later(
     r"[\W_]{0,16}(?:\[[^\]\n]{1,40}\] ?)?(?:(?:starting|launching|running|training|beginning|relaunching|run|job|the)\W"
     r"{1,3}){0,3}(?:attempt|retry|restart)\W{0,4}(?P<count>\d{1,4})(?:\s{0,2}(?:/|of|out of)\s{0,2}\d{1,4})?"
     r"(?P<rest>(?:\W[^\n]{0,80})?)$"
@@ -36,16 +37,14 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _COUNTING = ("attempt", "retry", "restart", "次")
-_IS_OVER = re.compile(r"fail|error|crash|exit|died|失败|退出", re.IGNORECASE)
+_IS_OVER = later(r"fail|error|crash|exit|died|失败|退出", re.IGNORECASE)
 _LONGEST_COUNT = 160  # characters of a line that counts
 #: one of these is in every line that one of the forms above matches
 _WORDS = (") of binary: ", "attempts left; will", "DUE TO ")
 _HEADER = "Traceback (most recent call last)"
 #: how a shell, or a script around the run, says that it died; one of the words is in every such line
 _DEATHS = ("Killed", "core dumped", "Segmentation fault", "exit")
-_DIED = re.compile(
-    r"Killed|core dumped|Segmentation fault|exit(?:ed)?(?: with)?(?: status| code)? ?:?=? ?-?[1-9]\d{0,2}\b"
-)
+_DIED = later(r"Killed|core dumped|Segmentation fault|exit(?:ed)?(?: with)?(?: status| code)? ?:?=? ?-?[1-9]\d{0,2}\b")
 _MOST, _FEWEST_LINES, _FEW_LINES = 2_000, 3, 10
 #: words of whoever starts several processes, whose failures stand side by side without being attempts
 OF_SEVERAL = ("local_rank", "[rank", "srun: ", "torch.distributed", "torchrun", "mpirun", "pid=", "Spawn", "[Rank ")

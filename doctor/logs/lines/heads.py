@@ -6,16 +6,16 @@ and most lines carry no stamp.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from doctor.base.patterns import later
 from doctor.logs.lines.prefixes import LEVEL, has_codes, may_begin, strip
 
 #: how far a head may reach, and the characters with which one begins -> what it ends with
 _LONGEST = 120
 _ENDS = {"(": ") ", "[": "]: ", "\x1b": "\x1b[0m "}
 #: what servers write behind their name
-_LEVEL_WORD = re.compile(rf"{LEVEL}: {{1,8}}(?! )")
+_LEVEL_WORD = later(rf"{LEVEL}: {{1,8}}(?! )")
 
 
 def process_of(line: str) -> str | None:

@@ -6,10 +6,10 @@ by a scan engine, for asking line by line, word by word, costs many times as muc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from doctor.base.patterns import later
 from doctor.logs.failures import tracebacks
 from doctor.logs.lines import exits, life
 from doctor.logs.lines.prefixes import EATEN, has_codes
@@ -51,7 +51,7 @@ def _by_word(worths: Iterable[tuple[int, Iterable[str]]]) -> dict[str, int]:
 _WORDS = _by_word(_WORTHS)
 #: the same in lower case, for what is written either way
 _LOWERED = _by_word(((MARK, life.SUCCESS_HINTS), (SETTING, life.NAME_HINTS)))
-_ESCAPED = re.compile(r"\x1b(?:\[[0-9;?]{0,32}[A-Za-z]|\][^\x07\n]{0,200}\x07)?")
+_ESCAPED = later(r"\x1b(?:\[[0-9;?]{0,32}[A-Za-z]|\][^\x07\n]{0,200}\x07)?")
 
 
 def worth(lines: Sequence[str]) -> list[int]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.logs.lines.prefixes import ANSI, LEARNT, strip
 
 _TRACEBACK = "Traceback (most recent call last)"
@@ -18,12 +19,12 @@ _LONGEST, _TRIED, _FEWEST = 120, 8, 5
 _SAMPLE = 5_000  # lines
 _LARGEST_BYTES = 1 << 24
 #: the first line of a traceback behind something else
-_HIDDEN = re.compile(rb"[^\n]Traceback \(most recent call last\)")
-_ENDS = re.compile(r"(?:[\])>|:#-]|\s)$")
-_SIGN = re.compile(r"[^\w\s]")
-_PARTS = re.compile(r"(?P<number>\d+)|(?P<word>[A-Za-z_]\w*)|(?P<blank>\s+)|(?P<other>.)", re.DOTALL)
+_HIDDEN = later(rb"[^\n]Traceback \(most recent call last\)")
+_ENDS = later(r"(?:[\])>|:#-]|\s)$")
+_SIGN = later(r"[^\w\s]")
+_PARTS = later(r"(?P<number>\d+)|(?P<word>[A-Za-z_]\w*)|(?P<blank>\s+)|(?P<other>.)", re.DOTALL)
 #: stamps in a head do not tell who speaks
-_TIME = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]?|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?Z?")
+_TIME = later(r"\d{4}[-/]\d\d[-/]\d\d[T ]?|\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?Z?")
 #: a process prints that many lines at least: what is another in every line is a count, and no name
 _LINES_EACH = 5
 

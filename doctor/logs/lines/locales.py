@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from doctor.base.patterns import later
+
 #: English -> Chinese; only words that no sentence of a program holds by chance
 SAID = {
     "Killed": ("已杀死",),
@@ -56,11 +58,11 @@ SAID = {
 }
 _ENGLISH = {chinese: english for english, all_of_it in SAID.items() for chinese in all_of_it}
 _ALL_ENGLISH = "\n".join(SAID)
-_ANY_ENGLISH = re.compile("|".join(map(re.escape, SAID)))
-_ANY = re.compile("|".join(map(re.escape, sorted(_ENGLISH, key=len, reverse=True))))
+_ANY_ENGLISH = later("|".join(map(re.escape, SAID)))
+_ANY = later("|".join(map(re.escape, sorted(_ENGLISH, key=len, reverse=True))))
 #: bash's own: "(core dumped)", and the number of a script's line before and behind its unit
-_DUMPED = re.compile(r" ?[(（](?:核心已转储|吐核)[)）]")
-_LINE = re.compile(r"(?:第 ?(\d{1,7}) ?行|行 ?(\d{1,7}))[:：]")
+_DUMPED = later(r" ?[(（](?:核心已转储|吐核)[)）]")
+_LINE = later(r"(?:第 ?(\d{1,7}) ?行|行 ?(\d{1,7}))[:：]")
 
 
 def in_english(text: str) -> str:

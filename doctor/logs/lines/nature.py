@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from doctor.base.patterns import later
+
 EMPTY, BINARY, WANDB, FOREIGN = "empty", "binary", "wandb", "foreign"
 #: a collection of problems, see `doctor.logs.lines.notes`
 NOTES = "notes"
@@ -21,21 +23,21 @@ _SAMPLE = 300  # lines, from the beginning and as many from the end
 _LONGEST = 2_000  # characters of a line
 _MOST_NO_TEXT, _MOST_OWN = 0.05, 0.6  # shares
 #: neither text nor what terminals understand; zeros alone are what a truncated log leaves on the disk
-_NO_TEXT = re.compile("[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_NO_TEXT = later("[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 #: wandb's debug.log, and debug-internal.log and debug-core.log of its newer service
 #: https://github.com/wandb/wandb/blob/main/wandb/sdk/wandb_setup.py
-_WANDB = re.compile(
+_WANDB = later(
     r'\{"time": ?"[^"\n]{10,40}", ?"level": ?"[A-Z]{4,5}", ?"msg": ?"'
     r"|20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]{4,8} {1,5}\w[\w-]{1,40}:\d{1,9} {1,3}"
     r"\[\w{1,40}\.py:[\w.]{1,60}(?:\(\))?:\d{1,6}\]"
 )
 #: columns of terminals, and words cut at the last one that tell of it
 _NARROWEST, _WIDEST, _FEWEST_CUTS = 60, 260, 3
-_CUT = re.compile(r"^\w\w$")
+_CUT = later(r"^\w\w$")
 #: files of other kinds by their names; a log that is called so shows a step or a failure
 _OTHER_FILES = frozenset({".py", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh", ".json", ".ipynb", ".csv", ".html"})
 #: one of these is in nearly every line that a trainer, a server or a launcher prints
-_OF_RUNS = re.compile(
+_OF_RUNS = later(
     r"\b(?:torch\w*|cuda|nccl|gpus?|rocm|npu|vllm|sglang|deepspeed|megatron|transformers|accelerate|trl|verl|grpo|ppo"
     r"|dpo|sft|ray\w*|wandb|epochs?|steps?|loss|rewards?|checkpoints?|ranks?|train\w*|fine-?tun\w+|models?|datasets?"
     r"|token\w*|gradients?|optimizers?|llama\w*|qwen\w*|lora|batch\w*|rollouts?|slurm\w*|srun|pip|conda|python\w*"

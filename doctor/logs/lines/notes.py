@@ -12,33 +12,35 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from doctor.base.patterns import later
+
 _SUFFIXES = (".md", ".mdx", ".markdown", ".rst")
 _MOST_LINES = 30_000
-_FENCE = re.compile(r"\s{0,12}(?:```|~~~)")
-_HEADING = re.compile(r"#{1,5} {1,3}(?P<title>\S[^\n]{0,300})")
-_UNDERLINE = re.compile(r"(?:={4,200}|-{4,200}|~{4,200}|\^{4,200})\s*")
+_FENCE = later(r"\s{0,12}(?:```|~~~)")
+_HEADING = later(r"#{1,5} {1,3}(?P<title>\S[^\n]{0,300})")
+_UNDERLINE = later(r"(?:={4,200}|-{4,200}|~{4,200}|\^{4,200})\s*")
 #: titles of such a text
-_TITLE = re.compile(
+_TITLE = later(
     r"trouble-?shoot|\bFAQs?\b|frequently asked|\bQ ?& ?A\b|issue[ _-]patterns|error (?:messages|collection|guide)"
     r"|\b(?:common|known|frequent) (?:errors?|issues?|problems?|pitfalls?)"
     r"|常见(?:问题|错误|报错)|(?:错误|问题|报错|踩坑)(?:收集|汇总|记录|集合|排查)",
     re.IGNORECASE,
 )
 #: headings that name a failure; those of templates name the place for one ("Error", "Describe the bug", "Logs")
-_NAMED = re.compile(
+_NAMED = later(
     r"报错|错误|卡住|失败|问题|不一致|❌|\w(?:Error|Exception)\b|out of memory"
     r"|\bnot (?:found|installed|detected|available|supported)\b"
     r"|\b(?:fails?|failed|failures?|hangs?|OOM|mismatch|cannot|can't|timeouts?|crash\w*|issues?|problems?|errors)\b",
     re.IGNORECASE,
 )
 #: those of templates that hold such a word all the same
-_OF_TEMPLATE = re.compile(
+_OF_TEMPLATE = later(
     r"\W{0,4}(?:问题描述|问题现象|(?:报错|错误)(?:信息|日志|内容)"
     r"|(?:problem|issue)s?(?: description| summary| statement)?|errors?(?: logs?| messages?| output)?)\W{0,4}",
     re.IGNORECASE,
 )
 #: words with which a remedy begins, on a line of their own or before a colon
-_REMEDY = re.compile(
+_REMEDY = later(
     r"[\s>*_#\-\d.]{0,16}(?P<word>(?:solution|fix|cause|root cause|resolution|workaround|symptom|diagnosis)(?:e?s)?\b"
     r"|解决|(?:错误)?原因|处理)[^\n:：]{0,40}(?:[:：]|\*\*|$)",
     re.IGNORECASE,

@@ -18,16 +18,16 @@ _LONGEST_JSON = 1 << 20
 _LONGEST_ACTOR = 400  # characters with the brackets
 
 #: colours, also where copying through a web page ate the escape character
-ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,5})m(?!\])")
+ANSI = later(r"\x1b\[[0-9;?]{0,32}[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07|\x1b|\[(?:\d{1,2}(?:;\d{1,3}){0,5})m(?!\])")
 #: a colour without its escape character; begins with a literal, so that looking for it costs next to nothing
-EATEN = re.compile(r"\[\d{1,2}(?:;\d{1,3}){0,5}m(?!\])")
+EATEN = later(r"\[\d{1,2}(?:;\d{1,3}){0,5}m(?!\])")
 #: Ray tells how often it folded a line
-_REPEATED = re.compile(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
+_REPEATED = later(r"\s*\[repeated (\d{1,9})x across cluster\](?:\s*\(Ray deduplicates logs[^\n]{0,300})?\s*$")
 #: a bar without a line end, and then a rank that begins to speak
-_BAR = re.compile(r"^[^\n]{0,4000}?(?:it/s|s/it|\?it/s)[^\]\n]{0,200}\](?=\[[A-Za-z_]{1,20}\d{1,5}\]:)")
+_BAR = later(r"^[^\n]{0,4000}?(?:it/s|s/it|\?it/s)[^\]\n]{0,200}\](?=\[[A-Za-z_]{1,20}\d{1,5}\]:)")
 
 #: the same before whatever speaks next, a shell for one: tqdm's own additions stand inside the brackets
-_WHOLE_BAR = re.compile(
+_WHOLE_BAR = later(
     r"^[^|\n]{0,200}?\d{1,3}%\|[^|\n]{0,400}\| \d[\d.kMG]{0,11}/\d[\d.kMG]{0,11} "
     r"\[[^\]\n]{1,200}(?:it/s|s/it)[^\]\n]{0,200}\](?=[^\s\[])"
 )
@@ -117,7 +117,7 @@ def _layer(first: str, pattern: str, handler: Callable[[_Found, re.Match[str]], 
 
 
 #: a record of vLLM: asked for before all others, for its servers write one every few seconds, for days
-_VLLM = re.compile(rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?")
+_VLLM = later(rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?")
 #: first character of a line ("d" any digit, "A" any letter) -> forms that begin so, in the order of trying
 _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[rank ?(?P<rank>\d{1,6})\]: ?", _rank),
@@ -179,17 +179,17 @@ _TABLE: tuple[_Layer, ...] = (
     _layer("A", rf"{NAMED} [\w.\-]{{1,80}} (?P<unit>[\w.\-/]{{1,80}})(?:\[\d{{1,9}}\])?: ", _stamped),
     _layer("A", r"(?P<actor>[a-z][\w.\-]{0,60}-\d{1,4}) {1,20}\| ", _named_container),  # docker compose
 )  # fmt: skip
-_SLURM = re.compile(r" {0,5}(\d{1,5}):(?!\d\d:\d\d) ?")  # no clock
+_SLURM = later(r" {0,5}(\d{1,5}):(?!\d\d:\d\d) ?")  # no clock
 #: what srun's task number stands for: a rank, or a node where the task is a launcher that starts the ranks
 RANKS, NODES = 1, 2
 #: launchers' own records, and ranks told by torch behind the task number
-_OF_LAUNCHER = re.compile(r"torch/distributed/(?:run|launcher/\w+|elastic/[\w/]+)\.py:\d|\[(?:launch|runner)\.py:\d")
-_OF_RANK = re.compile(r"\[rank ?(\d{1,6})\]:")
+_OF_LAUNCHER = later(r"torch/distributed/(?:run|launcher/\w+|elastic/[\w/]+)\.py:\d|\[(?:launch|runner)\.py:\d")
+_OF_RANK = later(r"\[rank ?(\d{1,6})\]:")
 
 #: what a line with a form begins with: of those that begin with a letter or a digit the whole word
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _DIGITS, _OTHERS = frozenset("0123456789"), frozenset(f"[({{>{LEARNT}")
-_FIRST_WORD = re.compile(
+_FIRST_WORD = later(
     rf"(?:[A-Za-z][\w.\-]{{0,80}}:|{LEVEL}(?::.*)?|[EWIDF]\d{{3,4}}|Mon|Tue|Wed|Thu|Fri|Sat|Sun"
     r"|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[a-z][\w.\-]{0,60}-\d{1,4}"
     r"|20\d\d[-/].*|20\d{6}-\d\d:.*|\d\d:\d\d:\d\d|\d\d/\d\d/20\d\d|\d{1,3}(?:\.\d{1,3}){3}:)\Z", re.DOTALL
@@ -206,10 +206,10 @@ def _class_of(text: str) -> str:
 
 def _any_of(layers: Iterable[_Layer]) -> re.Pattern[str]:
     """Matches where one of some forms does; most texts begin with none, and one search says so for all of them."""
-    return re.compile("|".join(f"(?:{_NAME.sub('(?:', pattern.pattern)})" for _, pattern, _ in layers))
+    return later("|".join(f"(?:{_NAME.sub('(?:', pattern.pattern)})" for _, pattern, _ in layers))
 
 
-_NAME = re.compile(r"\(\?P<\w+>")
+_NAME = later(r"\(\?P<\w+>")
 _BY_FIRST = {first: tuple(each for each in _TABLE if each[0] == first) for first in ("[", "(", ">", LEARNT, "d", "A")}
 _ANY_BY_FIRST = {first: _any_of(layers) for first, layers in _BY_FIRST.items()}
 

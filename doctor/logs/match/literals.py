@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.catalogue.signature import Signature
 from doctor.logs.match.pattern_tree import ATOMIC, REPEATS, ZERO_WIDTH, parse
 from doctor.logs.match.pattern_tree import constants as _c
@@ -21,7 +22,7 @@ MOST_STRINGS = 32  # spelled together; beyond that a pattern has no useful liter
 _SMALL_CLASS = 4
 _MOST_REPEATS = 4
 #: what every encoder of JSON leaves as it is
-_NEVER_ESCAPED = re.compile(rb"[ !#-%'-;=?-\[\]-~]*")
+_NEVER_ESCAPED = later(rb"[ !#-%'-;=?-\[\]-~]*")
 
 
 def literals_of(signature: Signature) -> tuple[bytes, ...]:

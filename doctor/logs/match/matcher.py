@@ -32,12 +32,28 @@ ENDS_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Compiled:
-    """A signature of the catalogue, whose it is, its position there, and its literals where they are known already."""
+    """A signature of the catalogue, whose it is, its position there, and its literals where they are known already.
+
+    `forms`: how the literals stand in logs, see `forms_of`; None where they are still to be made (`wanted` makes them).
+    """
 
     problem_id: str
     index: int
     signature: Signature
     literals: tuple[bytes, ...] = ()
+    forms: tuple[bytes, ...] | None = None
+
+    @property
+    def wanted(self) -> tuple[bytes, ...]:
+        """What a line must hold one of."""
+        if self.forms is not None:
+            return self.forms
+        return forms_of(self.literals or literals_of(self.signature))
+
+
+def forms_of(literals: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Literals, what shells and the C library say in Chinese instead, and both as JSON strings hold them."""
+    return with_escapes((*literals, *in_chinese(literals)))
 
 
 class Seen(NamedTuple):
@@ -237,8 +253,7 @@ class Matcher:
         self._patterns: dict[int, re.Pattern[str]] = {}
         owners: dict[bytes, list[int]] = {}
         for number, each in enumerate(self.signatures):
-            literals = each.literals or literals_of(each.signature)
-            for literal in with_escapes((*literals, *in_chinese(literals))):
+            for literal in each.wanted:
                 owners.setdefault(literal, []).append(number)
         for number, probe in enumerate(self.probes):
             for literal in probe.literals:

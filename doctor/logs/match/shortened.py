@@ -10,10 +10,11 @@ import heapq
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.pattern_tree import openings
 
-_CUT = re.compile(r"\s{0,4}(?:\.\.\.|…|\[\.\.\.\]|\(\.\.\.\))\s*$")
+_CUT = later(r"\s{0,4}(?:\.\.\.|…|\[\.\.\.\]|\(\.\.\.\))\s*$")
 _LONGEST, _MOST = 400, 3
 _TRIED = 40  # patterns, those with the most words of the message first
 #: letters that a pattern must name of what is left, beside what may be anything

@@ -20,11 +20,12 @@ from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.problem_files import declared
 from doctor.catalogue.signature import Signature
 from doctor.logs.match.literals import literals_of
-from doctor.logs.match.matcher import Compiled
+from doctor.logs.match.matcher import Compiled, forms_of
 
-FORMAT = 1  # raise when the derivation of literals changes
+FORMAT = 2  # raise when the derivation of literals, or of their forms, changes
 _OTHERS_KEPT = 4  # several environments share a home
 _FIELDS = [each.name for each in fields(Signature)]
+_OF_SEVERAL = {"keywords", "symptom_of", "contributes_to"}
 
 
 def load_signatures(roots: Mapping[str, Path] | None = None) -> tuple[Compiled, ...]:
@@ -47,10 +48,11 @@ def load_signatures(roots: Mapping[str, Path] | None = None) -> tuple[Compiled, 
 def compiled(entries: Iterable[Entry]) -> tuple[Compiled, ...]:
     """The signatures that problems declare, with their literals."""
     return tuple(
-        Compiled(entry.id, number, signature, _literals(entry, number, signature))
+        Compiled(entry.id, number, signature, literals, forms_of(literals))
         for entry in entries
         if entry.has_signatures
         for number, signature in enumerate(declared(entry).signatures)
+        for literals in (_literals(entry, number, signature),)
     )
 
 
@@ -87,7 +89,7 @@ def from_json(data: bytes) -> tuple[Compiled, ...]:
 def to_json(signatures: Iterable[Compiled]) -> str:
     """Signatures with their literals."""
     return json.dumps([
-        (each.problem_id, each.index, asdict(each.signature), [literal.decode() for literal in each.literals])
+        (each.problem_id, each.index, _told(each.signature), _texts(each.literals), _texts(each.wanted))
         for each in signatures
     ])  # fmt: skip
 
@@ -99,11 +101,25 @@ def _read(path: Path) -> tuple[Compiled, ...] | None:
         return None
 
 
-def _compiled(problem_id: str, index: int, signature: Mapping[str, Any], literals: list[str]) -> Compiled:
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in signature.items()
-    }
-    return Compiled(problem_id, index, Signature(**values), tuple(each.encode() for each in literals))
+def _told(signature: Signature) -> dict[str, Any]:
+    """A signature's fields without the empty ones, which are empty by default too: each post-mortem reads thousands."""
+    return {name: value for name, value in asdict(signature).items() if value}
+
+
+def _texts(literals: Iterable[bytes]) -> list[str]:
+    return [each.decode() for each in literals]
+
+
+def _compiled(
+    problem_id: str, index: int, signature: dict[str, Any], literals: list[str], forms: list[str]
+) -> Compiled:
+    for name in _OF_SEVERAL & signature.keys():
+        signature[name] = tuple(signature[name])
+    known = tuple([each.encode() for each in literals])
+    return Compiled(
+        problem_id, index, Signature(**signature), known,
+        known if forms == literals else tuple([each.encode() for each in forms]),
+    )  # fmt: skip
 
 
 def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import repeat
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Optional, Protocol
 
 from doctor.base.numerals import whole_of
+from doctor.base.patterns import later
 from doctor.base.redact import redact_text
 from doctor.catalogue.columns import MetricRow
 from doctor.catalogue.series import ALIASES
@@ -330,4 +330,4 @@ def _as_text(text: str) -> str:
     return f"'{text}" if text.lstrip(" \u00a0").startswith(_FORMULA) else text
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_CONTROL = later("[\x00-\x1f\x7f-\x9f]")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.columns import MetricRow, Stretch, points_of, stretches
 from doctor.catalogue.courses import Course
@@ -36,7 +36,7 @@ _MOST_KINDS = 1000
 FEW_ROWS = 8
 #: how many steps a trainer has made beside a server that logs no loss itself
 _BESIDE = "beside/trainer_steps"
-_ENGINE = re.compile(rb"\bEngine (\d{1,4}):")
+_ENGINE = later(rb"\bEngine (\d{1,4}):")
 
 
 @record

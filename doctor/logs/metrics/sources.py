@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.columns import MetricRow
 from doctor.catalogue.series import ALIASES
-from doctor.logs.metrics import trackers
 from doctor.logs.metrics.files import (
     MetricFileError,
     read_metrics_csv,
@@ -22,8 +21,8 @@ from doctor.logs.metrics.files import (
 from doctor.logs.metrics.wanted import DRAWN
 
 STATE = "trainer_state.json"
-_CHECKPOINT = re.compile(r"^checkpoint-(\d{1,12})$")
-_RANK = re.compile(r"^rank(\d{1,6})\.csv$")
+_CHECKPOINT = later(r"^checkpoint-(\d{1,12})$")
+_RANK = later(r"^rank(\d{1,6})\.csv$")
 _DEEPEST, _MOST_FOLDERS = 4, 5_000
 _PEEK_BYTES = 4096
 
@@ -49,6 +48,8 @@ class MetricSource:
 
         """
         if self.path.startswith(WANDB):
+            from doctor.logs.metrics import trackers
+
             return trackers.read_wandb_run(self.path)
         path = Path(self.path)
         read = _reader(path)
@@ -71,17 +72,16 @@ def _reader(path: Path) -> _Read | None:
     """What reads this file of metrics, by its name and its first bytes."""
     name = path.name
     if path.is_dir():
-        return trackers.read_mlflow_folder if _is_mlflow_run(path) else None
+        return _of_tracker(path, _MLFLOW) if _is_mlflow_run(path) else None
     if not path.is_file():
         return None
     if name.startswith(_EVENTS) and name[len(_EVENTS) :][:1].isdigit():
-        return trackers.read_tensorboard
+        return _of_tracker(path, _EVENTS)
     suffix = path.suffix
     if suffix in _FRAMED:
-        head, read = _FRAMED[suffix]
-        return read if _first(path).startswith(head) else None
+        return _of_tracker(path, suffix) if _first(path).startswith(_FRAMED[suffix]) else None
     if suffix in _DATABASES:
-        return trackers.reader_of_database(path) if _first(path).startswith(_SQLITE) else None
+        return _of_tracker(path, _SQLITE) if _first(path).startswith(_SQLITE.encode()) else None
     if suffix == ".csv":
         return _reader_of_csv(path)
     if suffix == ".json" and (name == STATE or _is_state(path)):
@@ -89,13 +89,26 @@ def _reader(path: Path) -> _Read | None:
     return read_step_and_data if suffix in (".jsonl", ".json") and _is_step_and_data(path) else None
 
 
-_EVENTS = "events.out.tfevents."
+_EVENTS, _MLFLOW = "events.out.tfevents.", "mlflow"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
-_SQLITE = b"SQLite format 3\0"
-_FRAMED: dict[str, tuple[bytes, _Read]] = {
-    ".wandb": (b":W&B", trackers.read_wandb),
-    ".swanlab": (b":SWL", trackers.read_swanlab),
-}
+_SQLITE = "SQLite format 3\0"
+#: suffix -> how such a file begins
+_FRAMED = {".wandb": b":W&B", ".swanlab": b":SWL"}
+
+
+def _of_tracker(path: Path, kind: str) -> _Read | None:
+    """What reads a file that an experiment tracker wrote; imported here, for most logs have none beside them."""
+    from doctor.logs.metrics import trackers
+
+    if kind == _SQLITE:
+        return trackers.reader_of_database(path)
+    readers: dict[str, _Read] = {
+        _EVENTS: trackers.read_tensorboard,
+        _MLFLOW: trackers.read_mlflow_folder,
+        ".wandb": trackers.read_wandb,
+        ".swanlab": trackers.read_swanlab,
+    }
+    return readers[kind]
 
 
 def in_folder(folder: str) -> list[MetricSource]:
@@ -115,7 +128,7 @@ def _of_trackers(folder: str) -> list[Path]:
     for root, folders, files in _walk(folder):
         if Path(root).name == "metrics" and _is_mlflow_run(Path(root)):
             folders[:] = []
-            _keep_newest(newest, "mlflow", Path(root))
+            _keep_newest(newest, _MLFLOW, Path(root))
         for name in files:
             path = Path(root) / name
             kind = _kind(name)
@@ -205,4 +218,4 @@ def _is_step_and_data(path: Path) -> bool:
     return first.startswith(b'{"step"') and _STEP_AND_DATA.match(first) is not None
 
 
-_STEP_AND_DATA = re.compile(rb'\{"step": ?\d{1,12}, ?"data": ?\{')
+_STEP_AND_DATA = later(rb'\{"step": ?\d{1,12}, ?"data": ?\{')

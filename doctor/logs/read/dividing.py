@@ -7,7 +7,6 @@ or the nodes of a cluster; what comes of it is the same.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.logs.metrics.live import Judge
 from doctor.logs.read import parallel
 from doctor.logs.read.layouts import Source
@@ -27,7 +27,7 @@ from doctor.logs.read.streams import STDIN, StreamError, open_stream
 BRIEF_FROM = 200
 #: the year is looked for in so many logs, and so far into each
 _YEAR_LOGS, _YEAR_BYTES, _YEAR_WITHIN = 64, 1 << 19, 80
-_YEAR = re.compile(YEAR.encode())
+_YEAR = later(YEAR.encode())
 
 #: does some work; gives the results in the order of the items
 Work = Callable[[Reader, Sequence[Item]], Iterable[Any]]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 _DEEPEST = 8
@@ -19,7 +20,7 @@ _COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".txz", ".tar.bz2", ".tar.zst")
 _LOG_ENDS = (".log", ".out", ".err", ".stdout", ".stderr", ".txt", ".md", ".jsonlog")
 #: files that stand beside logs and are none
-_NO_LOG = re.compile(
+_NO_LOG = later(
     r"^(?:requirements.{0,40}|vocab|merges|readme.{0,10}|license.{0,10}|notice|changelog|constraints|events\.out\..*"
     r"|context|environment|freeze.{0,20}|py-spy.{0,20}|special_tokens.{0,20}|tokenizer.{0,20})(?:\.|$)",
     re.IGNORECASE,
@@ -179,13 +180,11 @@ def _plain(name: str) -> str:
     return next((lowered[: -len(end)] for end in _COMPRESSED if lowered.endswith(end)), lowered)
 
 
-_RANK = re.compile(
-    r"(?:^|[^a-z])(?:global[_-]?)?(?:rank|worker|proc|process|task)[_\-.]?(\d{1,6})(?!\d)", re.IGNORECASE
-)
-_SLURM = re.compile(r"^(?P<stem>.*?[-_.]?\d{3,12}(?:_\d{1,6})?)[-_.](?P<task>\d{1,5})(?P<end>\.(?:out|err|log))$")
-_TORCHRUN = re.compile(r"attempt_(?P<attempt>\d{1,4})/(?P<rank>\d{1,5})/(?:stdout\.log|stderr\.log|error\.json)$")
-_RAY_WORKER = re.compile(r"^worker-[0-9a-f]{16,80}-(?:[0-9a-f]{8}-)?(?P<pid>\d{1,9})\.(?:out|err)$")
-_RAY_DAEMONS = re.compile(r"^(raylet|gcs_server|monitor|dashboard|log_monitor|runtime_env_agent|debug_state)\b")
+_RANK = later(r"(?:^|[^a-z])(?:global[_-]?)?(?:rank|worker|proc|process|task)[_\-.]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_SLURM = later(r"^(?P<stem>.*?[-_.]?\d{3,12}(?:_\d{1,6})?)[-_.](?P<task>\d{1,5})(?P<end>\.(?:out|err|log))$")
+_TORCHRUN = later(r"attempt_(?P<attempt>\d{1,4})/(?P<rank>\d{1,5})/(?:stdout\.log|stderr\.log|error\.json)$")
+_RAY_WORKER = later(r"^worker-[0-9a-f]{16,80}-(?:[0-9a-f]{8}-)?(?P<pid>\d{1,9})\.(?:out|err)$")
+_RAY_DAEMONS = later(r"^(raylet|gcs_server|monitor|dashboard|log_monitor|runtime_env_agent|debug_state)\b")
 
 
 def _families(files: Iterable[Path]) -> dict[tuple[str, str], int]:
@@ -220,8 +219,8 @@ def _named(path: Path, families: dict[tuple[str, str], int]) -> Source:
     return Source(str(path), "", None, "server" if re.search(r"server|vllm|serve", name) else "")
 
 
-_FENCE = re.compile(r"^\s{0,3}(?:```+|~~~+)")
-_HEADING = re.compile(r"^#{1,4} \S")
+_FENCE = later(r"^\s{0,3}(?:```+|~~~+)")
+_HEADING = later(r"^#{1,4} \S")
 
 
 def markdown_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -6,7 +6,6 @@ Nothing here knows of the other logs. Links to the same content are read once; w
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar, Union
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.redact import without_secrets
 from doctor.catalogue.signature import Hit
@@ -43,7 +43,7 @@ BRIEF_FIRST, BRIEF_LAST, BRIEF_FAILURES = 4, 2, 20
 _FEW_STAMPS = 8
 #: how a stamp with a year begins
 YEAR = r"\b(20[1-9]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])\b"
-_YEAR = re.compile(YEAR)
+_YEAR = later(YEAR)
 _YEAR_LINES = 5_000
 
 

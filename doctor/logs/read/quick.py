@@ -7,8 +7,9 @@ and 20 to 28 % at 1 GB (benchmarks/logs.py). Both give the same answers, tested 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from doctor.base.patterns import later
 
 __all__ = [
     "CODES", "behind_line_feeds", "count_line_feeds", "cut_codes", "literal_noter", "piece_around",
@@ -17,7 +18,7 @@ __all__ = [
 
 #: colours and cursor movements (ECMA-48), window titles and links (ended by BEL or ST), single shifts; never a line
 #: end. The first alternative tells nothing new: it is that of nearly every code, and quickly told
-CODES = re.compile(
+CODES = later(
     rb"\x1b(?:\[[0-9;]{0,64}m|\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\r\n]{0,2048}(?:\x07|\x1b\\)|[@-Z\\^_])"
 )
 

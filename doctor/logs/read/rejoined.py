@@ -8,10 +8,10 @@ does not begin as lines of logs do: what stays apart is read as it is written.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from unicodedata import east_asian_width
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.read.streams import StreamError, open_stream
 
@@ -21,21 +21,21 @@ LARGEST_BYTES = 1 << 20
 _NARROWEST, _WIDEST = 60, 260
 #: full lines, and words cut at the last column, that must be there; the share of full lines that may end by chance
 _FEWEST_FULL, _FEWEST_CUTS, _MOST_BY_CHANCE = 4, 3, 0.25
-_CUT = re.compile(r"^[^\W\d]{2}$")  # a letter on either side; a figure may end a line of its own
+_CUT = later(r"^[^\W\d]{2}$")  # a letter on either side; a figure may end a line of its own
 #: by these, with figures made equal, ends of lines are told apart: a terminal cuts anywhere, a program that writes
 #: lines of one width ends them alike
 _END = 8
-_FIGURES = re.compile(r"\d[\d.]*")
+_FIGURES = later(r"\d[\d.]*")
 _BEGINNING = 5  # a line that begins with the same characters as the one before is the next of its kind
 #: how a line of a log begins
-_BEGINS = re.compile(
+_BEGINS = later(
     r"Traceback \(most recent| {2,}File \"| {4,}\S|\^|~|\[?rank|\[[EWIDF]?\d|\(\w{1,60} |20\d\d[-/]\d|\d\d:\d\d:\d\d"
     r"|(?:INFO|WARN|WARNING|ERROR|DEBUG|CRITICAL)\b|[EWIF]\d{4} |(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}"
     r"(?:Error|Exception|Interrupt|Warning|Exit)\b|During handling of|The above exception|[+$#>] |\{['\"]"
     r"| *\d{1,3}%\||[\w-]{1,40}@[\w-]{1,60}:"
 )
 #: what the last column of a table, a box or a rule shows
-_BORDER = re.compile(r"(?:[│┃|║╮╯┐┘╗╝]|([+\-=_*#~─━═])\1)$")
+_BORDER = later(r"(?:[│┃|║╮╯┐┘╗╝]|([+\-=_*#~─━═])\1)$")
 
 
 @record

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.failures.frames import Frame
 
 _LARGEST = 2_000_000  # bytes; generated files are larger
-_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
-_METADATA = re.compile(r"(?P<name>[\w.]+)-(?P<version>[\w.+!]+)\.(?:dist|egg)-info")
+_INSTALLED = later(r"[\\/](?:site|dist)-packages[\\/]")
+_METADATA = later(r"(?P<name>[\w.]+)-(?P<version>[\w.+!]+)\.(?:dist|egg)-info")
 
 
 @record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from doctor import data
 from doctor.base.evidence import AFTER_DEATH, UNKNOWN, Observed, Origin, Place, World
 from doctor.base.opened import opened, partly
+from doctor.base.patterns import later
 from doctor.logs.told.said import Said
 
 #: characters of a line that is quoted whole
@@ -24,7 +24,7 @@ _SERVING_FIELDS = {
 }  # fmt: skip
 #: keys are written in their order, so a file with this one was not cut off
 _LAST_OF_ACCELERATE = "use_cpu"
-_TRAINER = re.compile(r"\b(?P<name>GRPO|SFT|DPO|RLOO|KTO|ORPO|PPO|OnlineDPO|GKD|Reward)(?:Trainer|Config)\b")
+_TRAINER = later(r"\b(?P<name>GRPO|SFT|DPO|RLOO|KTO|ORPO|PPO|OnlineDPO|GKD|Reward)(?:Trainer|Config)\b")
 #: classes by whose own arguments it is told which class an argument belongs to
 _CLASSES = ("GRPOConfig", "SFTConfig", "DPOConfig", "RLOOConfig", "KTOConfig", "RewardConfig")
 
@@ -247,8 +247,8 @@ def _paired(words: Sequence[str]) -> Iterator[str]:
 
 
 _RANK_OPTIONS = frozenset({"--node_rank", "--node-rank", "--machine_rank"})
-_MACHINE = re.compile(r"(?:(?:--(?:node|machine)[_-]rank)|NODE_RANK)=\d{1,5}\Z")
-_FIRST = re.compile(r"(?:--(?:node|machine)[_-]rank[= ]|\bNODE_RANK=)0(?!\d)")
+_MACHINE = later(r"(?:(?:--(?:node|machine)[_-]rank)|NODE_RANK)=\d{1,5}\Z")
+_FIRST = later(r"(?:--(?:node|machine)[_-]rank[= ]|\bNODE_RANK=)0(?!\d)")
 
 
 def _tables(members: list[Said]) -> Made:

@@ -13,6 +13,7 @@ from typing import Any
 
 from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
 from doctor.base.opened import NotSeen, opened, tellers_asked
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
 from doctor.catalogue.foretold import foretold
@@ -37,14 +38,14 @@ _TAIL = 100  # last lines of a log, among which those of its metrics are
 #: ids of what is said of a log that shows no failure and no end
 _BREAKS_OFF = {"UNK003"}
 #: metrics of a training, by which it is told that it ran
-_METRICS = re.compile(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
+_METRICS = later(r"""['"](?:loss|train_loss|reward|grad_norm)['"]: ?['"]?-?[\dn]|\bstep:\d+ - """)
 #: ranges that hold of the present release, too
-_SINCE = re.compile(r">=?\s?[\w.]+\Z")
+_SINCE = later(r">=?\s?[\w.]+\Z")
 #: what is told of lines of code and configuration as of all others
 _KEPT = ("variable", "package", "python", "command")
-_ID = re.compile(r"[A-Z]{3}[0-9]{3,4}(?:/[a-z0-9_]+)?\Z")
+_ID = later(r"[A-Z]{3}[0-9]{3,4}(?:/[a-z0-9_]+)?\Z")
 #: frames of trainers, by which it is told which of them runs
-_TRAINERS = re.compile(r"trl/trainer/(grpo|sft|dpo|rloo|kto|ppo|reward)_trainer\.py")
+_TRAINERS = later(r"trl/trainer/(grpo|sft|dpo|rloo|kto|ppo|reward)_trainer\.py")
 _SPELLED = {"reward": "Reward"}
 
 

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from doctor.base.evidence import UNKNOWN
+from doctor.base.patterns import later
 
 #: longer ones are no settings
 _LONGEST = 20_000
 _MOST = 600
-_NAME = re.compile(r"[A-Za-z_][\w.\-/]{0,80}")
+_NAME = later(r"[A-Za-z_][\w.\-/]{0,80}")
 _OPEN, _CLOSE = "([{<", ")]}>"
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 #: how libraries print what is a word of theirs: `torch.bfloat16`, `<SaveStrategy.STEPS: 'steps'>`
-_TORCH = re.compile(r"torch\.(?P<word>[a-z]+\d*)\Z")
-_MEMBER = re.compile(r"<[\w.]+: (?P<word>'[^']*'|-?\d+)>\Z")
-_PATH = re.compile(r"(?:Posix|Windows)Path\((?P<word>'[^']*')\)\Z")
+_TORCH = later(r"torch\.(?P<word>[a-z]+\d*)\Z")
+_MEMBER = later(r"<[\w.]+: (?P<word>'[^']*'|-?\d+)>\Z")
+_PATH = later(r"(?:Posix|Windows)Path\((?P<word>'[^']*')\)\Z")
 #: what a text may be that stands for itself without quotes
-_WORD = re.compile(r"[\w./:@+\-]{1,200}\Z")
+_WORD = later(r"[\w./:@+\-]{1,200}\Z")
 
 
 class Said(NamedTuple):

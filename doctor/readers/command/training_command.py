@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from doctor import data
 from doctor.base.evidence import UNKNOWN, Observed
 from doctor.base.fact import DoesNotApply, Settings
+from doctor.base.patterns import later
 from doctor.data.launchers import names_of, table
 from doctor.facts.launch import Launch
 from doctor.facts.script import Call, Flag, Script
@@ -29,7 +29,7 @@ from doctor.readers.command.training_owners import (
 )
 from doctor.readers.command.training_picks import Picks, pick
 
-_ATTRIBUTE = re.compile(r"(\w+)\.(\w+)")
+_ATTRIBUTE = later(r"(\w+)\.(\w+)")
 _FILE_LOADERS = frozenset({"json", "csv", "parquet", "arrow", "text"})
 #: keywords that mean the same in every adapter's configuration of PEFT, RandLoraConfig's or IA3Config's too
 _EVERY_ADAPTER = frozenset({"target_modules", "modules_to_save", "task_type", "inference_mode"})

@@ -22,14 +22,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from doctor.base.patterns import later
 from doctor.facts.checkpoints import ADAPTER, MEGATRON, RANK_SHARDS, SHARDED_STATE, WEIGHTS, ZERO, Checkpoint, CutFile
 from doctor.readers.files import model_weights
 from doctor.readers.script.python_source import NotReadable, read_regular
 
-_RANK_SHARD = re.compile(r"model_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
-_PARTITION = re.compile(r"(?:bf16_)?zero_pp_rank_(\d{1,6})_mp_rank_(\d{1,4})_optim_states\.pt")
-_STEP = re.compile(r"(?:global_step_?|checkpoint[-_]|iter_)(\d{1,11})")
-_FOR_ALL = re.compile(r"(?:model|pytorch_model|adapter_model)(?:-\d{5}-of-\d{5})?\.(?:safetensors|bin)")
+_RANK_SHARD = later(r"model_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
+_PARTITION = later(r"(?:bf16_)?zero_pp_rank_(\d{1,6})_mp_rank_(\d{1,4})_optim_states\.pt")
+_STEP = later(r"(?:global_step_?|checkpoint[-_]|iter_)(\d{1,11})")
+_FOR_ALL = later(r"(?:model|pytorch_model|adapter_model)(?:-\d{5}-of-\d{5})?\.(?:safetensors|bin)")
 _MOST_FILES = 8_192
 _MISSING_SHOWN = 64
 _TRINITY_FILES = ("latest_state_dict_iteration.txt", "buffer/trainer_meta.json", "buffer/explorer_meta.json")

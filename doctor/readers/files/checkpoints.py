@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context, DoesNotApply, fact
+from doctor.base.patterns import later
 from doctor.facts.checkpoints import WEIGHTS, Checkpoints
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.script import Script
 from doctor.facts.training import Training
 
-_CHECKPOINT = re.compile(r"checkpoint-\d+\Z")
+_CHECKPOINT = later(r"checkpoint-\d+\Z")
 
 
 @fact(about="command")

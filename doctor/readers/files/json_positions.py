@@ -10,12 +10,13 @@ from typing import Any
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile
+from doctor.base.patterns import later
 from doctor.readers.command.argv import secured
 from doctor.readers.files.located import Located
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORD = re.compile(r"-?[A-Za-z_][A-Za-z_0-9]*")
+_SPACE = later(r"[ \t\n\r]*")
+_NUMBER = later(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORD = later(r"-?[A-Za-z_][A-Za-z_0-9]*")
 _WORDS: dict[str, Any] = {
     "true": True, "false": False, "null": None,
     "NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf"),

@@ -12,13 +12,14 @@ from typing import Any
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
+from doctor.base.patterns import later
 from doctor.facts.model import Model
 from doctor.readers.files import model_weights
 from doctor.readers.machine.hub import cache_folder
 from doctor.readers.script.python_source import NotReadable, read_regular
 
 _JSON_LIMIT_BYTES = 16 << 20
-_REPOSITORY = re.compile(r"[\w][\w.\-]*(/[\w][\w.\-]*)?")
+_REPOSITORY = later(r"[\w][\w.\-]*(/[\w][\w.\-]*)?")
 _TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer.model",

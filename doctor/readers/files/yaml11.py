@@ -7,8 +7,9 @@ asks for a dot, `0123` is octal. OmegaConf, which veRL and Trinity-RFT use, wide
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from doctor.base.patterns import later
 
 _BOOL = {
     word: truth
@@ -17,12 +18,12 @@ _BOOL = {
     for word in (each, each.capitalize(), each.upper())
 }
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_INT = re.compile(r"[-+]?(0b[0-1_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*(:[0-5]?[0-9])*)\Z")
-_FLOAT = re.compile(
+_INT = later(r"[-+]?(0b[0-1_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*(:[0-5]?[0-9])*)\Z")
+_FLOAT = later(
     r"([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))\Z"
 )
-_WIDE_FLOAT = re.compile(
+_WIDE_FLOAT = later(
     r"([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9_]+([eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))\Z"
 )

@@ -11,6 +11,7 @@ import re
 import time
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.redact import redact_text
 
 _READ_ALL = 3  # SYSLOG_ACTION_READ_ALL, syslog(2): does not empty the buffer
@@ -21,7 +22,7 @@ _MAX_XIDS = 200
 _LINE_CHARACTERS = 300
 
 # with and without the PCI function, and the older form with a GPU number instead of an address
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
+_XID = later(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)")
 
 Xid = tuple[Optional[str], int, str]  # Python 3.9
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.base.patterns import later
+
 _VENDOR = "0x10de"
 _DISPLAY_CLASS = "0x03"  # VGA 0x0300, 3D 0x0302: PCI base class 03
 _LIBRARY = "libnvidia-ml.so.1"
@@ -14,7 +16,7 @@ _MAX_CACHE_BYTES = 32 << 20
 
 # as in: NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024
 # or: NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35.03  Release Build  (root@host)
-_MODULE_VERSION = re.compile(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
+_MODULE_VERSION = later(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)")
 
 
 def pci_devices(root: Path) -> int | None:

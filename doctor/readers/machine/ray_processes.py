@@ -7,10 +7,11 @@ import os
 import re
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 _MAX_BYTES = 64 << 10
-_VERSION = re.compile(r"^version\s*=\s*[\"']([^\"']+)", re.MULTILINE)
+_VERSION = later(r"^version\s*=\s*[\"']([^\"']+)", re.MULTILINE)
 
 
 @record

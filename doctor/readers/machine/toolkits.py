@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.facts.cuda import Library, Toolkit
 
 _HEADER_BYTES = 64 << 10
 _NVCC_TIMEOUT_S = 3.0
-_RELEASE = re.compile(r"release (\d+\.\d+)")
-_CUDA_VERSION = re.compile(r"^\s*#\s*define\s+(?:CUDART_VERSION|CUDA_VERSION)\s+(\d{4,6})\b", re.MULTILINE)
-_SHARED = re.compile(r"(lib[\w+-]+)\.so((?:\.\d+)*)\Z")
+_RELEASE = later(r"release (\d+\.\d+)")
+_CUDA_VERSION = later(r"^\s*#\s*define\s+(?:CUDART_VERSION|CUDA_VERSION)\s+(\d{4,6})\b", re.MULTILINE)
+_SHARED = later(r"(lib[\w+-]+)\.so((?:\.\d+)*)\Z")
 
 #: libraries that torch's CUDA wheels bring and that a foreign copy breaks
 STEMS = frozenset({

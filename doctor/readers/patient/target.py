@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.fact import Context, Unavailable, fact
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.facts.launch import Launch
 from doctor.facts.target import INACTIVE, Target
@@ -17,7 +18,7 @@ from doctor.readers.command import programs
 
 TIMEOUT_S = 3.0
 ANSWER_BYTES = 32 << 20  # 1,000 distributions answer with 2 MB
-_PYTHON_FILE = re.compile(r"^(?:python|pypy)[0-9.]*t?(?:d|w|-dbg)?(?:\.exe)?$", re.IGNORECASE)
+_PYTHON_FILE = later(r"^(?:python|pypy)[0-9.]*t?(?:d|w|-dbg)?(?:\.exe)?$", re.IGNORECASE)
 _IN_A_PREFIX = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 #: an environment that holds one tool: `uv tool install` and pipx leave these files, uvx unpacks into its cache
 _TOOL_FILES = ("uv-receipt.toml", "pipx_metadata.json")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.facts.script import LocalClass
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_settings import setting_of
 from doctor.readers.script.ast_values import Entry, Values
 
 #: classes are recorded wherever they come from (a re-export, a fork): the names say what they are
-_CLASS = re.compile(r"[A-Z]\w*(Config|ArgumentParser|Plugin)|([A-Z]\w*)?(Trainer|TrainingArguments)|TrlParser")
+_CLASS = later(r"[A-Z]\w*(Config|ArgumentParser|Plugin)|([A-Z]\w*)?(Trainer|TrainingArguments)|TrlParser")
 _NOT_OURS = frozenset({"ArgumentParser", "ConfigParser", "SafeConfigParser", "RawConfigParser"})
 _NOT_OURS_ROOTS = frozenset(
     {"argparse", "configparser", "logging", "pydantic", "hydra", "lightning", "pytorch_lightning"}
@@ -31,13 +31,13 @@ _MORE: dict[str, frozenset[str]] = {
     "ray": frozenset({"init", "placement_group"}),
 }
 #: transformers has a configuration class per model; those that speak of precision and quantization are wanted
-_TRANSFORMERS_CONFIGS = re.compile(r"(BitsAndBytes|GPTQ|Awq|Hqq|Quanto|TorchAo|FineGrainedFP8|Mxfp4|Generation)Config")
+_TRANSFORMERS_CONFIGS = later(r"(BitsAndBytes|GPTQ|Awq|Hqq|Quanto|TorchAo|FineGrainedFP8|Mxfp4|Generation)Config")
 _ANYWHERE = frozenset({"from_pretrained", "get_peft_model", "load_dataset", "FullyShardedDataParallel"})
 
 PARSE_METHODS = frozenset(
     {"parse_args_and_config", "parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file"}
 )
-_BASES = re.compile(r"[A-Z]\w*Config|([A-Z]\w*)?(Trainer|TrainingArguments|ScriptArguments)")
+_BASES = later(r"[A-Z]\w*Config|([A-Z]\w*)?(Trainer|TrainingArguments|ScriptArguments)")
 _STACK_ROOTS = frozenset({"trl", "transformers", "peft", "accelerate", "unsloth", "swift"})
 
 

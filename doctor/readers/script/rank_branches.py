@@ -9,17 +9,17 @@ https://huggingface.co/docs/accelerate/concept_guides/deferring_execution
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from doctor.base.evidence import Place
+from doctor.base.patterns import later
 from doctor.facts.script import LoneCall
 from doctor.readers.script.ast_names import Names, Spot
 from doctor.readers.script.ast_scopes import Module, dotted_text
 
-_RANK = re.compile(r"(?:^|[^a-z_])(?:get_)?(?:local_|global_|world_)?rank\b|\b(?:local_)?process_index\b")
-_MAIN = re.compile(
+_RANK = later(r"(?:^|[^a-z_])(?:get_)?(?:local_|global_|world_)?rank\b|\b(?:local_)?process_index\b")
+_MAIN = later(
     r"(?:^|\.)is_(?:local_)?(?:main(?:_process|_rank)?|master|rank_?(?:zero|0)|world_process_zero|global_zero)$"
 )
 _DISTRIBUTED = frozenset({

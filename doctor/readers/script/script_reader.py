@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import BrokenFile
+from doctor.base.patterns import later
 from doctor.facts.rows import Rows
 from doctor.facts.script import Call, Link, LocalClass, LoneCall, RewardFunction, Script
 from doctor.readers.script import argparse_flags
@@ -34,7 +34,7 @@ _LINKED = frozenset({
 })  # fmt: skip
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tuple)
 _NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
-_MAY_CONFIGURE = re.compile(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
+_MAY_CONFIGURE = later(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
 _END = 10**9  # behind the last line of a module
 _ENVIRON = frozenset({"os.environ", "environ"})
 
