@@ -120,6 +120,7 @@ def _release(modules: dict[str, Surface]):  # type: ignore[no-untyped-def]
         ("if TYPE_CHECKING:\n    from .a import X\nelse:\n    Y = 1", {"X", "Y"}),
         ("try:\n    import fast\nexcept ImportError:\n    def slow(): pass", {"slow"}),
         ("a, (b, c) = 1, (2, 3)\nd: int = 4", {"a", "b", "c", "d"}),
+        ("_CLASSES: dict[str, str] = {'A': 'p.a'}\n__all__ = ['A']\ndef __getattr__(n): pass", {"A", "__getattr__"}),
         ("_SUBMOD_ATTRS = {'_x': ['name']}\ndef __getattr__(n): pass", {"_SUBMOD_ATTRS", "_x", "name", "__getattr__"}),
     ],
 )

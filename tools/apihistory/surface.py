@@ -111,6 +111,8 @@ class _Reader:
         found = self._found
         if self._has_getattr and not found.lazy and found.exported is None:
             found.dynamic = True
+        if self._has_getattr:  # what is listed and not defined here, it makes, whatever its table is called
+            found.lazy |= found.exported or set()
         return found
 
     def _statement(self, node: ast.stmt) -> None:
