@@ -18,6 +18,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ITSELF, NO_BETA = TOML["itself"], TOML["no_beta"]
 SAME = TOML["same"]
+NO_TOKEN, ELSEWHERE = TOML["no_token"], TOML["elsewhere"]
 
 
 #: logged steps: a long warm-up in bf16 may lose the first updates
@@ -98,6 +99,39 @@ class EvaluatedAgainstItself:
         return found(PROBLEM, ITSELF, confidence=LIKELY, step=step_text(self._zero.step), **sighting(self._zero))
 
 
+_LOGPS = ("logps/chosen", "logps/rejected")
+
+
+@rule(PROBLEM, needs=_LOGPS)
+class NoTokenCounted:
+    """Log probabilities of exactly 0: sums over no token, for each token of a text makes its sum smaller."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._names: set[str] = set()
+        self._settled = False
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Count zeros until the first value that is none."""
+        if point.value != 0:
+            self._settled = True
+        self._names.add(point.name)
+        self._count += point.name == _LOGPS[0]
+        self._last = point
+        return None
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once one of them had a token."""
+        return self._settled
+
+    def finish(self) -> Optional[Finding]:
+        """Say so where neither answer ever had a token."""
+        if self._settled or self._last is None or len(self._names) < len(_LOGPS):
+            return None
+        return found(PROBLEM, NO_TOKEN, confidence=LIKELY, count=self._count, **sighting(self._last))
+
+
 _CHOSEN, _REJECTED = "rewards/chosen", "rewards/rejected"
 
 
@@ -120,10 +154,37 @@ def of_rehearsal(logged: Sequence[Mapping[str, Any]]) -> Optional[Finding]:
     return found(PROBLEM, SAME, confidence=LIKELY, value=f"{moved[0][_CHOSEN]:.3g}")
 
 
+#: a reward of a model that has just begun: 10 nats at the usual beta of 0.1; rounding makes a hundredth of that
+_FAR = 1.0
+#: epochs within which a warm-up has moved nothing yet
+_BEGUN = 0.01
+
+
 def of_courses(courses: Courses) -> Optional[Finding]:
+    """What the quantities of preference training tell of themselves, the most certain first."""
+    return _multiplied_by_zero(courses) or _begun_elsewhere(courses)
+
+
+def _multiplied_by_zero(courses: Courses) -> Optional[Finding]:
     """Margins of exactly 0 beside a beta of 0, by which they are multiplied: https://arxiv.org/abs/2305.18290 (7)."""
-    margins = courses.always("rewards/margins", 0.0, 0.0)
+    margins = courses.always(_TRAIN, 0.0, 0.0)
     if margins is None or courses.number("beta") != 0:
         return None
     where = Where(file=margins.source, step=margins.last_step)
     return found(PROBLEM, NO_BETA, confidence=LIKELY, where=where, count=margins.count)
+
+
+def _begun_elsewhere(courses: Courses) -> Optional[Finding]:
+    """Rewards far above 0 in the first line of a run: policy and reference have not begun as one model.
+
+    Losses without a reference (ORPO, CPO, SimPO) have log probabilities as rewards, which are below 0.
+    """
+    chosen, rejected, epoch = (courses.of.get(name) for name in (_CHOSEN, _REJECTED, "epoch"))
+    if chosen is None or rejected is None or epoch is None or not 0 <= epoch.first <= _BEGUN:
+        return None
+    if not (math.isfinite(chosen.first) and min(chosen.first, rejected.first) > _FAR):
+        return None
+    return found(
+        PROBLEM, ELSEWHERE, confidence=LIKELY, where=Where(file=chosen.source),
+        chosen=f"{chosen.first:.3g}", rejected=f"{rejected.first:.3g}",
+    )  # fmt: skip

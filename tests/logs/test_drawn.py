@@ -74,6 +74,14 @@ ANSWERS = {
     "llamafactory360-sp-loss": ("NUM1516", "sequence parallelism"),
     "loongforge-two-begins": ("LCH8772", "appears twice"),
     "skyrl-lora-kl-explodes": ("RLX014", "disagree"),
+    "axolotl-accumulation-times-loss": ("NUM1516", "micro_batch_size"),
+    "gemma3-accumulation": ("NUM1516", "gradient_accumulation_steps"),
+    "trl-chatml-no-eos": ("DAT3073/pad_is_end", "the end token"),
+    "swift-reward-zero-sixteen-tokens": ("RLX011", "max_completion_length=16"),
+    "eto-dpo-constant-ln2": ("NUM018", "no token of the answers"),
+    "trl-dpo-reference-other": ("NUM018", "9.77 and 5.69"),
+    "toolrl-kl-sign": ("DAT3073/kl_subtracted", "subtracted"),
+    "swift-sleep-two-lora": ("PYT1494", "sleep_level"),
     "unsloth-llama3-markers-on-chatml": ("DAT3073/markers_of_other_template", "train_on_responses_only"),
 }
 

@@ -146,6 +146,31 @@ def test_no_beta(prepared: Prepared, tmp_path: Path) -> None:
     assert first(prepared, tmp_path, rows, "DPOTrainer(model, beta=0.1)").problem.id != "NUM018"
 
 
+BEGUN = (
+    "{'loss': 0.3, 'rewards/chosen': %s, 'rewards/rejected': %s, 'rewards/margins': 2.1, 'logps/chosen': -301.0, "
+    "'logps/rejected': -280.0, 'epoch': %s}\n"
+)
+COUNTED = "{'loss': 0.6931, 'rewards/margins': 0.0, 'logps/rejected': %s, 'logps/chosen': %s, 'epoch': 0.59}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BEGUN % (9.1, 5.2, 0.0), "Rewards are 9.1 and 5.2"),
+        (BEGUN % (0.08, -0.11, 0.0), ""),  # rounding, and what a first step moves
+        (BEGUN % (9.1, 5.2, 0.4), ""),  # quoted from the middle of a run
+        (BEGUN % (-2.4, -3.1, 0.0), ""),  # a loss without a reference
+        (COUNTED % (0.0, 0.0), "no token of the answers"),
+        (COUNTED % (-212.0, 0.0), ""),
+        (COUNTED % (0.0, 0.0) + COUNTED % (-31.0, -29.5), ""),
+    ],
+)
+def test_what_preference_training_begins_with(prepared: Prepared, tmp_path: Path, text: str, said: str) -> None:
+    finding = first(prepared, tmp_path, text * 2)
+    assert (finding.problem.id == "NUM018") == bool(said)
+    assert said in finding.words().headline
+
+
 def _cut_in(shares: tuple[float, ...]) -> str:
     rewards = (0.6, 0.58, 0.5, 0.1)
     return "".join(CUT % pair for pair in zip(rewards, shares, strict=True))

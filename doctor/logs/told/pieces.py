@@ -23,7 +23,7 @@ _STATEMENT = 150  # lines of one
 CALLS = later(
     r"\b(?:[A-Z]\w*Config|\w*(?:Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
     r"\.from_pretrained|get_peft_model|TrlParser|HfArgumentParser|apply_chat_template|train_on_responses_only"
-    r"|re\.(?:match|search|fullmatch|findall)|\w*loss\w*|rewards\.(?:view|reshape)|DistributedSampler|DataLoader"
+    r"|re\.(?:match|search|fullmatch|findall)|\w*(?:loss|masked_mean|kl_penalty)\w*|rewards\.(?:view|reshape)|DistributedSampler|DataLoader"
     r"|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens)\("
 )
 _BEGINS = later(
