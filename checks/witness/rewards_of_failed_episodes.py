@@ -5,17 +5,16 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Optional
 
 from doctor.base.evidence import Observed
-from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
+from doctor.catalogue.shared.tool_calls import CALLS, ToolCalls
 from doctor.catalogue.words import words_of
 
 if TYPE_CHECKING:
@@ -69,41 +68,30 @@ def _found(message: str, verdict: Verdict, source: str, step: Optional[int], **v
     )  # fmt: skip
 
 
-#: logged steps of a median, calls of an answer at first, the share of them that is left where they were given up, and
-#: the share of the reward that must be lost. A sandbox that gave nothing back took 3.7 calls to 0.5 in 20 steps:
+#: logged steps of a median, the share of the first calls that is left where tools were given up, and the share of the
+#: reward that must be lost. A sandbox that gave nothing back took 3.7 calls to 0.5 in 20 steps:
 #: https://github.com/YoungZ365/SOD/issues/24. Where no reward is lost, RLX016 speaks
-STEPS, CALLS, LEFT, LOST = 5, 0.5, 0.25, 0.15
-_CALLS = "tools/call_frequency"
+STEPS, LEFT, LOST = 5, 0.25, 0.15
 
 
-@rule(PROBLEM, needs=(_CALLS, "reward"), symptom_of=("RLX014", "RLX004", "RLX011"))
+@rule(PROBLEM, needs=(CALLS, "reward"), symptom_of=("RLX014", "RLX004", "RLX011"))
 class ToolsThatBringNothing:
     """Answers stop calling tools and lose reward: what the tools gave back was of no use."""
 
     def __init__(self) -> None:
-        self._calls, self._rewards = Window(STEPS), Window(STEPS)
-        self._first: Optional[tuple[float, float]] = None
+        self._tools = ToolCalls(STEPS, LEFT)
         self._told = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the calls of one step, by the rewards so far."""
-        if self._told or not math.isfinite(point.value):
-            return None
-        (self._calls if point.name == _CALLS else self._rewards).push(point.value)
-        if not (self._calls.full and self._rewards.full):
-            return None
-        calls, reward = self._calls.median, self._rewards.median
-        if self._first is None:
-            self._first = calls, reward
-        first, at_first = self._first
-        if first < CALLS or calls > LEFT * first or at_first <= 0 or reward > (1 - LOST) * at_first:
+        now = None if self._told else self._tools.feed(point)
+        if now is None or now.reward_before <= 0 or now.reward > (1 - LOST) * now.reward_before:
             return None
         self._told = True
         return found(
-            PROBLEM, TOML["given_up"], confidence=LIKELY, first=f"{first:.2g}", value=f"{calls:.2g}",
-            before=f"{at_first:.3g}", reward=f"{reward:.3g}", step=step_text(point.step), **sighting(point),
-        )  # fmt: skip
+            PROBLEM, TOML["given_up"], confidence=LIKELY, step=step_text(point.step), **now.words(), **sighting(point)
+        )
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell of no calls, or are not asked about any more."""
-        return self._told or not (self._calls or stretch[_CALLS].values)
+        return self._told or self._tools.untold(stretch)

@@ -14,6 +14,7 @@ from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
+from doctor.catalogue.shared.tool_calls import CALLS, ToolCalls
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
@@ -315,41 +316,28 @@ def _correlation(one: Sequence[float], two: Sequence[float]) -> float:
     return total([a * b for a, b in pairs]) / math.sqrt(spread) if spread > 0 else 0.0
 
 
-#: logged steps of a median; calls of an answer at first, and the share of them that is left where they were given up.
-#: NeMo-Gym saw 94 % of the answers without a call after 8 steps, and rewards that rose:
+#: logged steps of a median, and the share of the first calls that is left where tools were given up. NeMo-Gym saw 94 %
+#: of the answers without a call after 8 steps, and rewards that rose:
 #: https://github.com/NVIDIA-NeMo/Gym/pull/1304, https://github.com/huggingface/trl/pull/6430
-CALL_STEPS, CALLS, LEFT = 3, 0.5, 0.2
-_CALLS = "tools/call_frequency"
+CALL_STEPS, LEFT = 3, 0.2
 
 
-@rule(PROBLEM, needs=(_CALLS, "reward"))
+@rule(PROBLEM, needs=(CALLS, "reward"))
 class ToolsGivenUp:
     """Answers stop calling tools, and lose no reward by it: what grades them does not ask for what tools find out."""
 
     def __init__(self) -> None:
-        self._calls, self._rewards = Window(CALL_STEPS), Window(CALL_STEPS)
-        self._first: Optional[tuple[float, float]] = None
+        self._tools = ToolCalls(CALL_STEPS, LEFT)
         self._told = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the calls of one step, by the rewards so far."""
-        if self._told or not math.isfinite(point.value):
-            return None
-        (self._calls if point.name == _CALLS else self._rewards).push(point.value)
-        if not (self._calls.full and self._rewards.full):
-            return None
-        calls, reward = self._calls.median, self._rewards.median
-        if self._first is None:
-            self._first = calls, reward
-        first, at_first = self._first
-        if first < CALLS or calls > LEFT * first or reward < at_first:
+        now = None if self._told else self._tools.feed(point)
+        if now is None or now.reward < now.reward_before:
             return None
         self._told = True
-        return found(
-            PROBLEM, GIVEN_UP, confidence=LIKELY, first=f"{first:.2g}", value=f"{calls:.2g}",
-            before=f"{at_first:.3g}", reward=f"{reward:.3g}", step=step_text(point.step), **sighting(point),
-        )  # fmt: skip
+        return found(PROBLEM, GIVEN_UP, confidence=LIKELY, step=step_text(point.step), **now.words(), **sighting(point))
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell of no calls, or are not asked about any more."""
-        return self._told or not (self._calls or stretch[_CALLS].values)
+        return self._told or self._tools.untold(stretch)

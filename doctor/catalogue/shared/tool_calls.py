@@ -1,0 +1,69 @@
+"""Calls of tools beside the reward: answers that give tools up, whichever way the reward goes with it.
+
+Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Optional
+
+from doctor.base.stats import Window
+from doctor.catalogue.columns import Stretch
+from doctor.catalogue.series import Point
+
+#: the canonical metric: calls an answer
+CALLS = "tools/call_frequency"
+
+#: calls an answer at first, below which there was little to give up
+AT_FIRST = 0.5
+
+
+class GivenUp(NamedTuple):
+    """Medians of the first full windows and of the present ones: calls an answer, and the reward."""
+
+    calls_before: float
+    calls: float
+    reward_before: float
+    reward: float
+
+    def words(self) -> dict[str, str]:
+        """Values of a message."""
+        return {
+            "first": f"{self.calls_before:.2g}", "value": f"{self.calls:.2g}",
+            "before": f"{self.reward_before:.3g}", "reward": f"{self.reward:.3g}",
+        }  # fmt: skip
+
+
+class ToolCalls:
+    """Follows `CALLS` and `reward`.
+
+    Args:
+        steps: logged steps of a median.
+        left: share of the first calls that is left where tools were given up.
+
+    """
+
+    def __init__(self, steps: int, left: float) -> None:
+        self._calls, self._rewards = Window(steps), Window(steps)
+        self._left = left
+        self._first: Optional[tuple[float, float]] = None
+
+    def feed(self, point: Point) -> Optional[GivenUp]:
+        """Take one of both in; gives how both stand while the tools are given up."""
+        if not math.isfinite(point.value):
+            return None
+        (self._calls if point.name == CALLS else self._rewards).push(point.value)
+        if not (self._calls.full and self._rewards.full):
+            return None
+        calls, reward = self._calls.median, self._rewards.median
+        if self._first is None:
+            self._first = calls, reward
+        before, reward_before = self._first
+        if before < AT_FIRST or calls > self._left * before:
+            return None
+        return GivenUp(before, calls, reward_before, reward)
+
+    def untold(self, stretch: Stretch) -> bool:
+        """Whether no calls were ever told, in these rows neither: nothing is to be judged, and nothing is kept."""
+        return not (self._calls or stretch[CALLS].values)
