@@ -213,8 +213,9 @@ def _serve(folder: str, number: int, after_bytes: int, *, everything: bool, attr
     disk = Disk(number, after_bytes, everything=everything, attributes=attributes)
     os.write(1, b"ready\n")
     with contextlib.suppress(OSError):  # ENODEV: it was unmounted
-        while request := os.read(device, _LARGEST):
-            answer = disk.answer(request)
+        request = bytearray(_LARGEST)
+        while length := os.readv(device, [request]):
+            answer = disk.answer(bytes(memoryview(request)[:length]))
             if answer is not None:
                 with contextlib.suppress(FileNotFoundError):  # whoever asked has been killed
                     os.write(device, answer)

@@ -36,7 +36,6 @@ TOLD = {
 }  # fmt: skip
 #: what the doctor lays down before the command starts takes about 1.3 MB
 BEGUN = 1_900_000
-LINES = ALL.count("\n")
 
 
 @pytest.fixture
