@@ -6,7 +6,7 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
@@ -27,7 +27,7 @@ class GivenUp(NamedTuple):
     reward_before: float
     reward: float
 
-    def words(self) -> dict[str, str]:
+    def words(self) -> dict[str, Any]:
         """Values of a message."""
         return {
             "first": f"{self.calls_before:.2g}", "value": f"{self.calls:.2g}",
