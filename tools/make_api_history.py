@@ -93,6 +93,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.verify:
         return verify(store, [each for each in LIBRARIES if options.only in (None, each.name)])
     histories = {each.package: history_of(each, store, options.cache / "hist") for each in LIBRARIES}
+    for each in LIBRARIES:
+        if each.closed:
+            histories[each.package].came_with_none()
     for package, changes in SEED.items():
         histories[package].amend(changes)
     for library in LIBRARIES:

@@ -84,6 +84,12 @@ def test_names_that_came_went_and_moved(tmp_path: Path) -> None:
     assert table["renamed"] == {"pkg.old:Old": "Newer"}
 
 
+def test_of_a_library_with_compiled_names_only_what_went_is_told(tmp_path: Path) -> None:
+    history = _history(tmp_path, {"pkg/__init__.py": "Old = 1"}, {"pkg/__init__.py": "New = 1"})
+    history.came_with_none()
+    assert (history.names["pkg", "Old"], history.names["pkg", "New"]) == (0b01, 0b11)
+
+
 def test_members_that_came_and_went(tmp_path: Path) -> None:
     table = members_table(Library("pkg", "1"), _history(tmp_path, FIRST, SECOND))
     assert _of_group(table["attributes"], "pkg.old:KeptTrainer") == {"gone": "0-0", "size": "0-0", "length": "1-"}

@@ -85,6 +85,12 @@ class History:
         self._add_functions(release, bit)
         self._add_classes(release, bit)
 
+    def came_with_none(self) -> None:
+        """Take what is offered to be there in all earlier releases too, where compiled code may have made it."""
+        for key, bits in self.names.items():
+            if bits:
+                self.names[key] = bits | ((bits & -bits) - 1)
+
     def amend(self, changes: Mapping[Key, tuple[str, str | None]]) -> None:
         """Put in names that only running code makes: there in all releases but those from `gone` up to `back`."""
         for key, (gone, back) in changes.items():

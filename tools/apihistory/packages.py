@@ -23,7 +23,8 @@ class Library:
         outline: pattern of paths of which only the outline is read: definitions and imports, not what is in classes.
         internal: pattern of modules of which the tables hold only what other libraries import; `outline` counts too.
         members: pattern of those other modules whose classes and functions are followed; "" all.
-        closed: modules that look as if running code gave them names of weight, and does not (somebody read them).
+        closed: modules of which running code makes no name that is gone later (somebody read them); no name of
+            such a library is taken to have come with a release, for compiled modules may have given it before.
 
     """
 
