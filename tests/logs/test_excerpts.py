@@ -20,6 +20,7 @@ CUT = (
 NAN = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}\n" * 3
 MARGINS = "{'loss': 0.41, 'grad_norm': 3.2, 'rewards/margins': 1.31, 'epoch': 1.0}\n"
 EVALUATED = "{'eval_loss': 0.69, 'eval_rewards/margins': %s, 'epoch': 1.0}\n"
+LIGER = "loss_fct = LigerFusedLinearCrossEntropyLoss(reduction='none')\n{'loss': 1.8, 'grad_norm': 0.0}\n"
 ZERO = "critic/advantages/max: 0.0 critic/advantages/min: %s critic/score/mean: 0.3\n"
 
 
@@ -49,6 +50,7 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
         ("grad_norm: 0.31 (world size 8)\ngrad_norm: 0.88 (world size 1)\n", "", "NUM1516", "not reduced"),
         ("grad_norm: 1.9\ngrad_norm: 1.8\n", "with context_parallel_size=1 it has grad_norm 0.95", "NUM1516", "once too often"),
         ("step 10: loss: 1.4 lr: 0.001\n", "learning_rate: 5e-7", "RLX001", "a rate of 0.001"),
+        (LIGER, "liger-kernel==0.6.4\nthe gradient is 0", "PYT1494", "first token"),
         ("epoch 3: 0 batches\n", "", "LCH8772", "Nothing found"),
         ("every sync: 399 tensors / 8,414.1 MiB / 0 of them lora_\n", "", "LCH8772", "0 of them lora_"),
         ("pred_extract_failed 64/64\n", "", "LCH8772", "All of them fail"),
