@@ -97,7 +97,7 @@ class Packages:
 
         """
         wanted = {normalised(name) for name in names}
-        if not wanted.isdisjoint(self.distributions) or not wanted.isdisjoint(map(normalised, self.conda)):
+        if any(name in self.distributions for name in wanted) or not wanted.isdisjoint(map(normalised, self.conda)):
             return True
         modules = {module for module, path in self.modules.items() if path and module not in self.namespaces}
         if any(normalised(module) in wanted for module in modules):

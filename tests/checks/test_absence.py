@@ -8,7 +8,7 @@ it is not said, the check is skipped with a reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -35,6 +35,31 @@ def _with_packages() -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
                 yield f"{problem_id}-{name}", (problem_id, case)
 
 
+class Asked(Mapping[str, Distribution]):
+    """Distributions that note which names are asked for; whoever goes through them asks for every name."""
+
+    def __init__(self, distributions: Mapping[str, Distribution]) -> None:
+        self._distributions = distributions
+        self._names: set[str] = set()
+        self._all = False
+
+    def __getitem__(self, name: str) -> Distribution:
+        self._names.add(name)
+        return self._distributions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._all = True
+        return iter(self._distributions)
+
+    def __len__(self) -> int:
+        self._all = True
+        return len(self._distributions)
+
+    def asked_for(self, name: str) -> bool:
+        """Whether one more distribution of this name can change what is judged."""
+        return self._all or name in self._names
+
+
 def judged(problem_id: str, case: dict[str, Any], folder: Path, **changes: Any) -> tuple[Outcome, Packages]:
     """The case with other packages."""
     seen: list[Packages] = []
@@ -50,7 +75,7 @@ def judged(problem_id: str, case: dict[str, Any], folder: Path, **changes: Any) 
             Packages(
                 **{
                     **{each: getattr(fact, each) for each in type(fact).__dataclass_fields__},
-                    "distributions": {**fact.distributions, **more},
+                    "distributions": Asked({**fact.distributions, **more}),
                     "complete": fact.complete and not hook,
                     "unread": (HOOK,) if hook else (),
                 }
@@ -80,8 +105,11 @@ def test_what_rests_on_an_absence_is_unknown_where_a_start_runs_what_was_not_rea
         assert any(HOOK in each.reason for each in partial.skipped), [each.reason for each in partial.skipped]
     words = " ".join((*headlines(whole), *(each for finding in whole.findings for each in finding.commands)))
     named = {each.replace("_", "-").lower() for each in re.findall(r"[A-Za-z][\w-]{2,30}", words)}
-    for name in sorted(named - packages.distributions.keys()):
-        if (problem_id, name) in IMPOSSIBLE:
+    asked = packages.distributions
+    assert isinstance(asked, Asked)
+    possible = [name for name in sorted(named) if asked.asked_for(name)]
+    for name in possible:
+        if name in asked or (problem_id, name) in IMPOSSIBLE:
             continue
         other, _ = judged(problem_id, case, tmp_path, more=[name])
         gone = set(headlines(whole)) - set(headlines(other))
