@@ -31,7 +31,7 @@ if play == "killed":
 if play == "wait":
     time.sleep(100)
 if play == "prints":
-    for k in range(30000):
+    for k in range(18000):
         print(f"line {k}", "x" * 240)
     sys.exit(5)
 """
