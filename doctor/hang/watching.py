@@ -6,6 +6,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from doctor.run.console import thread
 from doctor.run.folder import RunDir
 
 #: folder among the run's hangs for the guards' capsules; `doctor.monitors.guard.stuck` has the same name
@@ -28,8 +29,7 @@ class Watching:
     def __init__(self, run: RunDir) -> None:
         self._folder, self._run = run.path / "hangs" / GUARDS, run
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="doctor-hang", daemon=True)
-        self._thread.start()
+        self._thread = thread(self._watch, "doctor-hang")
 
     def close(self) -> None:
         """End it; a look that is under way is waited for, for a while."""

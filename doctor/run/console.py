@@ -207,11 +207,11 @@ def fresh_line() -> None:
         each.fresh_line()
 
 
-def thread(work: Callable[[], object]) -> threading.Thread:
-    """A thread that no signal is delivered to."""
+def thread(work: Callable[[], object], name: Optional[str] = None) -> threading.Thread:
+    """A thread that no signal is delivered to: those of the supervisor belong to the one that hands them on."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        made = threading.Thread(target=work, daemon=True)
+        made = threading.Thread(target=work, name=name, daemon=True)
         made.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -266,6 +266,8 @@ def _watch(child: subprocess.Popen[bytes], early: list[int], console: Optional[C
         while child.poll() is None:
             if console is not None:
                 console.look()
+            while early:  # a thread that does not block them, a library's maybe, got one while we were not waiting
+                _hand_on_unless_told(child, early.pop(0), sentinel)
             info = _next_signal(looked_at, _POLL_S)
             if info is None or info.si_signo == signal.SIGCHLD:
                 continue
@@ -275,8 +277,8 @@ def _watch(child: subprocess.Popen[bytes], early: list[int], console: Optional[C
                 continue
             if info.si_signo == signal.SIGHUP and _leads_its_session():
                 _hand_on(child, info.si_signo)  # a terminal that closes tells only the first process of its session
-            elif info.si_code == _SENT_BY_A_PROCESS and not (_in_our_group(child) and sentinel.got(info.si_signo)):
-                _hand_on(child, info.si_signo)
+            elif info.si_code == _SENT_BY_A_PROCESS:
+                _hand_on_unless_told(child, info.si_signo, sentinel)
     if console is not None:
         asked = wanted - {signal.SIGCHLD}
         console.finish(lambda seconds: _next_signal(asked, seconds) is not None)
@@ -347,6 +349,12 @@ def _in_our_group(child: subprocess.Popen[bytes]) -> bool:
 
 def _leads_its_session() -> bool:
     return os.getsid(0) == os.getpid()
+
+
+def _hand_on_unless_told(child: subprocess.Popen[bytes], number: int, sentinel: _Sentinel) -> None:
+    """Hand a signal on that came to us alone; one to our whole group has reached the command already."""
+    if not (_in_our_group(child) and sentinel.got(number)):
+        _hand_on(child, number)
 
 
 def _hand_on(child: subprocess.Popen[bytes], number: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.fixes.vllm_server.record import CAUSE, PENDING
+from doctor.run.console import thread
 from doctor.run.disk import refusal
 from doctor.run.folder import RunDir
 from doctor.serve.patient import ATTACHED, FOLDER
@@ -76,12 +77,7 @@ class Watch:
 
     def start(self, pid: int) -> None:
         """Look after the process from now on; signals stay the main thread's."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
-            self._thread = threading.Thread(target=self._watch, args=(pid,), name="serve-watch", daemon=True)
-            self._thread.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._thread = thread(lambda: self._watch(pid), "serve-watch")
 
     def stop(self) -> None:
         """The server has ended: take in what it told last."""

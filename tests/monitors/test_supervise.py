@@ -106,6 +106,29 @@ def test_a_signal_for_the_doctor_reaches_the_command_once(tmp_path: Path, name: 
     assert out == f"ready\ngot {name}\n"
 
 
+#: a thread of the supervisor, as a library may start one, that the kernel gives the signal to
+TAKEN_BY_A_THREAD = """
+import signal, sys, threading, time
+from doctor.run.folder import RunDir
+from doctor.run.supervise import supervise
+run = RunDir(sys.argv[1])
+def take():
+    while not run.console.exists() or "ready" not in run.console.read_text(): time.sleep(0.05)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    time.sleep(60)
+sys.exit(supervise(sys.argv[2:], run, on_start=lambda _pid: threading.Thread(target=take, daemon=True).start()))
+"""
+
+
+def test_a_signal_that_another_thread_gets_reaches_the_command(tmp_path: Path) -> None:
+    words = ["sh", "-c", TRAP.format("TERM"), "TERM"]
+    done = subprocess.run(
+        [sys.executable, "-c", TAKEN_BY_A_THREAD, str(tmp_path), *words], capture_output=True, text=True, timeout=30,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (5, "ready\ngot TERM\n")
+
+
 #: says each time that it gets the signal, until it is told to end; after a minute nobody will tell it any more
 COUNTS = """
 import os, signal, time
