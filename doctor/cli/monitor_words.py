@@ -90,6 +90,19 @@ def _say_nothing(run: Any) -> None:
     options.notice("doctor: nothing was sampled: the command ended before the sampler started")
 
 
+def _say_cut_short(run: Any) -> None:
+    """That the figures end before the run does, where the disk takes nothing more: the last word of a summary."""
+    import os
+
+    from doctor.run.disk import refusal
+
+    if (number := refusal(run)) is not None:
+        options.notice(
+            f"doctor: these figures are incomplete: nothing more can be written into {short(run.path)} "
+            f"({os.strerror(number)})"
+        )
+
+
 def _bytes_of(run: Any, csv: Path | None) -> int:
     """Size of what a summary would read."""
     files = [*run.path.glob("gpu/*.csv"), *run.path.glob("host/*.csv"), *([csv] if csv is not None else [])]
@@ -122,3 +135,4 @@ def summary(run: Any, csv: Path | None) -> None:
     language = options.spoken()
     diagnosis, summary = diagnose(usage, run_dir=str(run.path), language=language, ignored=settings.ignored)
     report.draw(as_report(diagnosis, usage, summary, language), language, sys.stderr)
+    _say_cut_short(run)
