@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from doctor.base.stats import Alarm, Window
+from doctor.base.stats import Level
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.rules import sighting, step_text
@@ -32,34 +32,22 @@ class ClipRatioSaturated:
     """Watches the median of the share."""
 
     def __init__(self) -> None:
-        self._recent = Window(STEPS)
-        self._alarm = Alarm(1, calm=STEPS)
+        self._level = Level(SHARE, STEPS)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one share."""
-        if not math.isfinite(point.value):
-            return None
-        self._recent.push(point.value)
-        median = self._recent.median
-        if not self._recent.full or not self._alarm.see(median > SHARE, point.step):
+        median = self._level.passed(point.value, point.step) if math.isfinite(point.value) else None
+        if median is None:
             return None
         return found(
-            PROBLEM,
-            MESSAGE,
-            confidence=LIKELY,
-            share=f"{100 * median:.0f} %",
-            step=step_text(point.step),
+            PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * median:.0f} %", step=step_text(point.step),
             **sighting(point),
-        )
+        )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose shares are all small."""
         shares = stretch["clip_ratio/region_mean"]
-        if not self._recent.full or not shares.finite or max(shares.high, self._recent.high) > SHARE:
-            return False
-        self._recent.extend(shares.values)
-        self._alarm.rest(len(shares))
-        return True
+        return shares.finite and self._level.rest(shares.values, shares.high)
 
 
 @rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "NUM008"))
@@ -67,16 +55,12 @@ class PolicyDrift:
     """Watches how far the policy is from the one that sampled, over the updates of a batch."""
 
     def __init__(self) -> None:
-        self._recent = Window(DRIFT_STEPS)
-        self._alarm = Alarm(1, calm=DRIFT_STEPS)
+        self._level = Level(DRIFTED, DRIFT_STEPS)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one estimate; it may be negative, for it is the mean of a difference."""
-        if not math.isfinite(point.value):
-            return None
-        self._recent.push(abs(point.value))
-        median = self._recent.median
-        if not self._recent.full or not self._alarm.see(median > DRIFTED, point.step):
+        median = self._level.passed(abs(point.value), point.step) if math.isfinite(point.value) else None
+        if median is None:
             return None
         return found(
             PROBLEM, DRIFT, confidence=LIKELY, value=f"{median:.2g}", step=step_text(point.step), **sighting(point)
@@ -85,10 +69,4 @@ class PolicyDrift:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose estimates are all small."""
         values = stretch["policy_drift"]
-        if not (self._recent.full and values.finite):
-            return False
-        if max(values.high, -values.low, self._recent.high) > DRIFTED:
-            return False
-        self._recent.extend([abs(each) for each in values.values])
-        self._alarm.rest(len(values))
-        return True
+        return values.finite and self._level.rest([abs(each) for each in values.values], max(values.high, -values.low))

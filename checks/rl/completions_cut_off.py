@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from doctor.base.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Level, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
@@ -37,34 +37,22 @@ class CompletionsCutOff:
     """Watches the median of the share."""
 
     def __init__(self) -> None:
-        self._recent = Window(STEPS)
-        self._alarm = Alarm(1, calm=STEPS)
+        self._level = Level(SHARE, STEPS, reached=True)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one share."""
-        if not math.isfinite(point.value):
-            return None
-        self._recent.push(point.value)
-        median = self._recent.median
-        if not self._recent.full or not self._alarm.see(median >= SHARE, point.step):
+        median = self._level.passed(point.value, point.step) if math.isfinite(point.value) else None
+        if median is None:
             return None
         return found(
-            PROBLEM,
-            MESSAGE,
-            confidence=LIKELY,
-            share=f"{100 * median:.0f} %",
-            step=step_text(point.step),
+            PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * median:.0f} %", step=step_text(point.step),
             **sighting(point),
-        )
+        )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose shares are all small."""
         shares = stretch["completions/clipped_ratio"]
-        if not self._recent.full or not shares.finite or max(shares.high, self._recent.high) >= SHARE:
-            return False
-        self._recent.extend(shares.values)
-        self._alarm.rest(len(shares))
-        return True
+        return shares.finite and self._level.rest(shares.values, shares.high)
 
 
 #: a fifth of the answers: they have no end token and mostly no final answer, so the reward calls them wrong whatever

@@ -202,3 +202,80 @@ class Alarm:
             self.bad += times
             self.total += times
             self.good = 0
+
+
+class Level:
+    """A median of the last `size` values beyond a limit: goes off once, and is ready again after `size` good values.
+
+    Args:
+        limit: what the median must exceed.
+        size: how many values the median is taken of.
+        reached: whether a median that equals the limit is beyond it, too.
+
+    """
+
+    __slots__ = ("_alarm", "_reached", "_window", "limit")
+
+    def __init__(self, limit: float, size: int, *, reached: bool = False) -> None:
+        self.limit = limit
+        self._reached = reached
+        self._window, self._alarm = Window(size), Alarm(1, calm=size)
+
+    def passed(self, value: float, step: Optional[int]) -> Optional[float]:
+        """Take a finite value in; the median exactly when the alarm goes off."""
+        self._window.push(value)
+        if not self._window.full:
+            return None
+        median = self._window.median
+        return median if self._alarm.see(self._beyond(median), step) else None
+
+    def rest(self, values: Sequence[float], high: float) -> bool:
+        """Take many finite values in that are all good, `high` the greatest; False, and none is taken, elsewhere."""
+        if not self._window.full or self._beyond(max(high, self._window.high)):
+            return False
+        self._window.extend(values)
+        self._alarm.rest(len(values))
+        return True
+
+    def _beyond(self, value: float) -> bool:
+        return value >= self.limit if self._reached else value > self.limit
+
+
+class Climb:
+    """A rise without a pause from the first value on: each block's median is above that of the block before it.
+
+    Args:
+        block: values of a block.
+        blocks: how many rises running count. Chance orders n medians so once in n! times.
+        times: how many times the first median the last one must be.
+        least: what the last one must be at least.
+
+    """
+
+    __slots__ = ("_block", "_blocks", "_count", "_last", "_least", "_risen", "_times", "first", "over")
+
+    def __init__(self, block: int, blocks: int, times: float, least: float) -> None:
+        self._block, self._blocks, self._times, self._least = Window(block), blocks, times, least
+        self._count = self._risen = 0
+        self._last = float("-inf")
+        self.first = 0.0
+        #: whether it has paused, or was told: no value changes anything any more
+        self.over = False
+
+    def passed(self, value: float) -> Optional[float]:
+        """Take a finite value in; the last median exactly when the climb is long and high enough."""
+        if self.over:
+            return None
+        self._block.push(value)
+        self._count += 1
+        if self._count % self._block.size:
+            return None
+        now = self._block.median
+        if now <= self._last:
+            self.over = True
+            return None
+        self.first, self._last, self._risen = self.first or now, now, self._risen + 1
+        if self._risen < self._blocks or now < max(self._least, self._times * self.first):
+            return None
+        self.over = True
+        return now

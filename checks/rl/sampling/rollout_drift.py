@@ -6,7 +6,7 @@ import math
 import re
 from typing import Optional
 
-from doctor.base.stats import Alarm, Baseline, Window
+from doctor.base.stats import Alarm, Baseline, Climb, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import FEW, Courses
 from doctor.catalogue.finding import LIKELY, Finding, found
@@ -110,35 +110,21 @@ class SteadyClimb:
     """The gap rises without a pause from the beginning of a run on."""
 
     def __init__(self) -> None:
-        self._block = Window(BLOCK)
-        self._count = self._risen = 0
-        self._first: Optional[float] = None
-        self._last = -math.inf
+        self._climb = Climb(BLOCK, BLOCKS, CLIMB, CLIMBED)
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Judge one block once it is full."""
-        if self._risen < 0 or not math.isfinite(point.value):
+        """Judge one block once it is full; where the gap pauses, what is wrong then is judged by its level."""
+        now = self._climb.passed(point.value) if math.isfinite(point.value) else None
+        if now is None:
             return None
-        self._block.push(point.value)
-        self._count += 1
-        if self._count % BLOCK:
-            return None
-        now = self._block.median
-        if now <= self._last:
-            self._risen = -1  # it has paused: what is wrong then is judged by its level
-            return None
-        self._first, self._last, self._risen = now if self._first is None else self._first, now, self._risen + 1
-        if self._risen < BLOCKS or now < max(CLIMBED, CLIMB * self._first):
-            return None
-        self._risen = -1
         return found(
-            PROBLEM, WEIGHTS, confidence=LIKELY, severity=WARNING, first=f"{self._first:.2g}", value=f"{now:.2g}",
-            step=step_text(point.step), **sighting(point),
+            PROBLEM, WEIGHTS, confidence=LIKELY, severity=WARNING, first=f"{self._climb.first:.2g}",
+            value=f"{now:.2g}", step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the climb has paused."""
-        return self._risen < 0
+        return self._climb.over
 
 
 #: what sampler and learner differ by elsewhere, or began with, times this is another size
