@@ -1,8 +1,10 @@
-"""What TRL hands to a reward function besides the columns of the dataset."""
+"""Reward functions and what TRL hands to them besides the columns of the dataset."""
 
 from __future__ import annotations
 
+from doctor.base.evidence import Observed
 from doctor.facts.packages import Packages
+from doctor.facts.script import RewardFunction
 
 #: keyword -> releases that pass it, read in `_calculate_rewards` of each release
 #: https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
@@ -17,6 +19,12 @@ PASSED = (
 
 #: columns of the dataset that are not handed on
 NEVER_PASSED = {"prompt", "completion", "completion_ids"}
+
+
+def signature_of(function: RewardFunction) -> tuple[Observed, ...]:
+    """A reward function's parameters as evidence."""
+    text = f"{function.name}({', '.join(function.parameters)})"
+    return (Observed.quoted(function.place.file, text, function.place.line),)
 
 
 def passed(packages: Packages) -> list[str]:

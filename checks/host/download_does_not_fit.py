@@ -6,7 +6,8 @@ from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
-from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine, place, quoted
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine, quoted
 from doctor.catalogue.shared.sizes import size
 from doctor.catalogue.words import words_of
 from doctor.facts.host import Host
@@ -57,7 +58,7 @@ def download_does_not_fit(
         path=disk.path,
         free=size(disk.free_bytes),
         confidence=LIKELY,
-        where=place(named),
+        where=place_of(named),
         commands=(f"du -sh {disk.path}", "export HF_HOME=/path/to/a/larger/disk"),
         evidence=(quoted(named), Observed.quoted("statvfs", f"{disk.path}: {disk.free_bytes} bytes free")),
     )

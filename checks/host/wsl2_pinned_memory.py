@@ -7,7 +7,8 @@ from dataclasses import replace
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.problem import ERROR
-from doctor.catalogue.shared.named_models import place, quoted
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.named_models import quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.deepspeed_config import DeepspeedConfig
@@ -37,4 +38,6 @@ def wsl2_pinned_memory(host: Host, deepspeed_config: DeepspeedConfig) -> Judgeme
         key = f"zero_optimization.{section}.pin_memory"
         setting = deepspeed_config.settings.get(key)
         if setting is not None and setting.value is True:
-            yield found(PROBLEM, MESSAGE, key=key, confidence=LIKELY, where=place(setting), evidence=(quoted(setting),))
+            yield found(
+                PROBLEM, MESSAGE, key=key, confidence=LIKELY, where=place_of(setting), evidence=(quoted(setting),)
+            )

@@ -7,7 +7,7 @@ from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.shared.communication import shown, value_of, where_set
-from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine
+from doctor.catalogue.shared.named_models import missing_repository
 from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.hub import Hub
@@ -39,8 +39,7 @@ def endpoint_without_scheme(
     value = value_of(environment, training, VARIABLE)
     if not value or value.lower().startswith(("http://", "https://")) or hub.offline:
         return
-    named = named_model(training, serving, verl_config, trinity_config)
-    sure = not on_machine(model) and named is not None and is_repository(str(named.value))
+    sure = missing_repository(model, training, serving, verl_config, trinity_config) is not None
     shown_value = redact_text(value)
     yield found(
         PROBLEM,

@@ -7,7 +7,8 @@ import re
 from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, Skip, found
-from doctor.catalogue.shared.named_models import named_model, on_machine, place, quoted
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.named_models import named_model, on_machine, quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.hub import Hub
@@ -57,7 +58,7 @@ def gated_without_token(
         MESSAGE,
         model=name,
         confidence=LIKELY,
-        where=place(named),
+        where=place_of(named),
         commands=("hf auth login", "export HF_TOKEN=..."),
         evidence=(quoted(named),),
     )

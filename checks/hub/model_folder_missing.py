@@ -5,8 +5,9 @@ from __future__ import annotations
 from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.communication import runs_elsewhere
-from doctor.catalogue.shared.named_models import named_model, on_machine, place, quoted
+from doctor.catalogue.shared.named_models import named_model, on_machine, quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.launch import Launch
@@ -51,7 +52,7 @@ def model_folder_missing(
     if not _is_path(path) or "://" in path or "$" in path or "{" in path:
         return
     message = TILDE if path.startswith("~") and launch.kind not in {"verl", "trinity"} else MISSING
-    yield found(PROBLEM, message, path=path, confidence=LIKELY, where=place(named), evidence=(quoted(named),))
+    yield found(PROBLEM, message, path=path, confidence=LIKELY, where=place_of(named), evidence=(quoted(named),))
 
 
 def _downloads(script: Script | None) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Skip, found
-from doctor.catalogue.shared.named_models import is_repository, means_yes, named_model, on_machine, place, quoted
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.named_models import means_yes, missing_repository, quoted
 from doctor.catalogue.words import words_of
 from doctor.facts.host import Host
 from doctor.facts.hub import Hub
@@ -34,10 +35,10 @@ def offline_model_absent(
     trinity_config: TrinityConfig | None,
 ) -> Judgement:
     """Judge names of repositories; a path that is missing is another problem."""
-    named = named_model(training, serving, verl_config, trinity_config)
     own = training.environment_set if training is not None else {}
     offline = hub.offline or any(each in own and means_yes(own[each].value) for each in SWITCHES)
-    if not offline or on_machine(model) or named is None or not is_repository(str(named.value)):
+    named = missing_repository(model, training, serving, verl_config, trinity_config) if offline else None
+    if named is None:
         return
     name = str(named.value)
     if name in hub.cached_models or (hub.use_modelscope and training is None):
@@ -52,7 +53,7 @@ def offline_model_absent(
         MESSAGE,
         model=name,
         cache=cache,
-        where=place(named),
+        where=place_of(named),
         commands=(f"HF_HUB_OFFLINE=0 hf download {name}",),
         evidence=(quoted(named), Observed.quoted("cache", f"{cache}: {len(hub.cached_models)} models")),
     )

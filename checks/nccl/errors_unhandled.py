@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import found
-from doctor.catalogue.shared.communication import group_size, shown, value_of, where_set
+from doctor.catalogue.shared.communication import first_set, group_size, shown, where_set
 from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
@@ -31,14 +31,9 @@ def errors_unhandled(
     """Judge the name that torch would take."""
     if group_size(world, None, verl_config, trinity_config) < 2:
         return
-    name = next((each for each in NAMES if value_of(environment, training, each) is not None), None)
-    if name is None or (value_of(environment, training, name) or "").strip() != "0":
-        return
-    yield found(
-        PROBLEM,
-        MESSAGE,
-        name=name,
-        where=where_set(training, name),
-        commands=(f"unset {name}",),
-        evidence=shown(name, "0"),
-    )
+    name, value = first_set(environment, training, NAMES) or ("", "")
+    if value.strip() == "0":
+        yield found(
+            PROBLEM, MESSAGE, name=name, where=where_set(training, name), commands=(f"unset {name}",),
+            evidence=shown(name, "0"),
+        )  # fmt: skip

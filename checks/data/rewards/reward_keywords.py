@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, Where, found
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.settings import at
 from doctor.catalogue.shared.trainers import installed, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import by_trainer
-from doctor.checks.data._passed import NEVER_PASSED
+from doctor.checks.data._passed import NEVER_PASSED, signature_of
 from doctor.checks.data._passed import passed as handed
 from doctor.facts.dataset import Dataset
 from doctor.facts.packages import Packages
@@ -33,12 +33,11 @@ def reward_keywords(training: Training, packages: Packages, dataset: Dataset | N
         missing = [each for each in dict.fromkeys(passed) if each not in function.parameters]
         if function.has_var_keyword or not missing:
             continue
-        place = function.place
         yield found(
             PROBLEM,
             MESSAGE,
-            where=Where(file=place.file, line=place.line, column=place.column),
-            evidence=(Observed.quoted(place.file, f"{function.name}({', '.join(function.parameters)})", place.line),),
+            where=at(function.place),
+            evidence=signature_of(function),
             commands=(f"def {function.name}({', '.join((*function.parameters, '**kwargs'))}):",),
             name=function.name,
             missing=listing(missing[:3]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, found
 from doctor.catalogue.problem import ERROR
@@ -13,7 +12,7 @@ from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import by_trainer
-from doctor.checks.data._passed import passed
+from doctor.checks.data._passed import passed, signature_of
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction
 from doctor.facts.training import Training
@@ -58,11 +57,10 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
 
 
 def _told(function: RewardFunction, message: Message, confidence: Confidence, **values: Any) -> Finding:
-    place = function.place
-    shown = Observed.quoted(place.file, f"{function.name}({', '.join(function.parameters)})", place.line)
     return found(
-        PROBLEM, message, where=at(place), evidence=(shown,), confidence=confidence, name=function.name, **values
-    )
+        PROBLEM, message, where=at(function.place), evidence=signature_of(function), confidence=confidence,
+        name=function.name, **values,
+    )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -6,7 +6,7 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.problem import WARNING
-from doctor.catalogue.shared.named_models import is_repository, named_model, on_machine
+from doctor.catalogue.shared.named_models import missing_repository
 from doctor.catalogue.words import words_of
 from doctor.facts.model import Model
 from doctor.facts.network import Network
@@ -19,8 +19,9 @@ PROBLEM = TOML.problem
 @check(PROBLEM)
 def mirror_is_silent(training: Training, network: Network, model: Model | None) -> Judgement:
     """Of the mirror that HF_ENDPOINT names, where the model has to come from it."""
-    endpoint, named = network.endpoint("hub"), named_model(training, None, None, None)
-    if endpoint is None or named is None or on_machine(model) or not is_repository(str(named.value)):
+    endpoint = network.endpoint("hub")
+    named = missing_repository(model, training, None, None, None) if endpoint is not None else None
+    if endpoint is None or named is None:
         return
     if endpoint.resolves is False:
         how = "its name does not resolve"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import found
-from doctor.catalogue.shared.communication import group_size, shown, value_of, where_set
+from doctor.catalogue.shared.communication import first_set, group_size, shown, where_set
 from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.training import Training
@@ -29,16 +29,9 @@ def nccl_blocking_wait(
     training: Training | None,
 ) -> Judgement:
     """Judge the name that torch would take."""
-    name = next((each for each in NAMES if value_of(environment, training, each) is not None), None)
-    if name is None or (value_of(environment, training, name) or "").lower() not in {"1", "y", "yes", "t", "true"}:
-        return
-    if group_size(world, None, verl_config, trinity_config) < 2:
-        return
-    yield found(
-        PROBLEM,
-        MESSAGE,
-        name=name,
-        where=where_set(training, name),
-        commands=(f"unset {name}",),
-        evidence=shown(name, value_of(environment, training, name) or ""),
-    )
+    name, value = first_set(environment, training, NAMES) or ("", "")
+    if value.lower() in {"1", "y", "yes", "t", "true"} and group_size(world, None, verl_config, trinity_config) > 1:
+        yield found(
+            PROBLEM, MESSAGE, name=name, where=where_set(training, name), commands=(f"unset {name}",),
+            evidence=shown(name, value),
+        )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import Confidence, Finding, Message, Where, found
 from doctor.catalogue.nodes.compare import has_no_gpu
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import Problem, Severity
-from doctor.catalogue.settings import whole
+from doctor.catalogue.settings import place_of, whole
 from doctor.facts.cluster import Cluster
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
@@ -78,10 +78,15 @@ def value_of(environment: Environment, training: Training | None, name: str) -> 
     return environment.get(name)
 
 
+def first_set(environment: Environment, training: Training | None, names: Iterable[str]) -> tuple[str, str] | None:
+    """The first of several names of one variable that has a value, and the value: torch takes it so."""
+    values = ((name, value_of(environment, training, name)) for name in names)
+    return next(((name, value) for name, value in values if value is not None), None)
+
+
 def where_set(training: Training | None, name: str) -> Where | None:
     """Place where the script sets a variable, None when the shell does."""
-    own = training.environment_set.get(name) if training is not None else None
-    return Where(own.place.file, own.place.line, own.place.column) if own is not None and own.place else None
+    return place_of(training.environment_set.get(name) if training is not None else None)
 
 
 def shown(name: str, value: str) -> tuple[Observed, ...]:

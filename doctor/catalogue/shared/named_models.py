@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
-from doctor.catalogue.finding import Where
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
@@ -45,15 +44,20 @@ def is_repository(name: str) -> bool:
     return bool(_REPOSITORY.fullmatch(name)) and ".." not in name and not name.endswith((".gguf", ".git"))
 
 
+def missing_repository(
+    model: Model | None, training: Training | None, serving: Serving | None, verl: VerlConfig | None,
+    trinity: TrinityConfig | None,
+) -> Observed | None:  # fmt: skip
+    """The repository that the command names and that has to be downloaded; None where its files are here."""
+    if on_machine(model):
+        return None
+    named = named_model(training, serving, verl, trinity)
+    return named if named is not None and is_repository(str(named.value)) else None
+
+
 def means_yes(value: object) -> bool:
     """Read a switch as huggingface_hub does (constants.py)."""
     return str(value or "").upper() in _TRUE
-
-
-def place(setting: Observed) -> Where | None:
-    """Place of a setting in a file."""
-    at = setting.place
-    return Where(at.file, at.line, at.column) if at is not None else None
 
 
 def quoted(setting: Observed) -> Observed:

@@ -6,7 +6,7 @@ from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Skip, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.shared.communication import shown, value_of, where_set
-from doctor.catalogue.shared.named_models import is_repository, means_yes, named_model, on_machine
+from doctor.catalogue.shared.named_models import means_yes, missing_repository
 from doctor.catalogue.words import words_of
 from doctor.facts.environment import Environment
 from doctor.facts.hub import Hub
@@ -43,8 +43,7 @@ def hf_transfer_missing(
     if there is None:
         yield Skip(packages.why_unknown("hf_transfer"))
         return
-    named = named_model(training, serving, verl_config, trinity_config)
-    sure = not on_machine(model) and named is not None and is_repository(str(named.value))
+    sure = missing_repository(model, training, serving, verl_config, trinity_config) is not None
     yield found(
         PROBLEM,
         MESSAGE,

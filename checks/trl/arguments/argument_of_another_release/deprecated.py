@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import found
-from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.argument_history import history_of, own_settings, replacement_name
-from doctor.catalogue.shared.trainers import installed, quoted
+from doctor.catalogue.shared.argument_history import replacement_name
 from doctor.catalogue.words import words_of
+from doctor.checks.trl.arguments.argument_of_another_release._classes import given_to_trl
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -22,29 +20,14 @@ MESSAGE_RENAMED = TOML["renamed"]
 @check(PROBLEM)
 def argument_deprecated(training: Training, packages: Packages, launch: Launch | None) -> Judgement:
     """Report an argument only where it does something: set to other than None."""
-    owner, version = training.config_class, installed(packages, "trl")
-    if owner is None:
-        return
-    for named in own_settings(training, launch):
-        setting = named.setting
-        history = data.trl_argument(owner, setting.name)
-        if history is None or not (history.exists_in(version) and history.deprecated_at(version)):
+    for given in given_to_trl(training, packages, launch):
+        if not given.is_deprecated:
             continue
-        if setting.known and setting.value in (None, False):
-            continue
-        new = replacement_name(history)
-        successor = data.trl_argument(owner, new) if new else None
-        if successor is not None and not successor.inherited and not successor.exists_in(version):
+        new = replacement_name(given.history)
+        successor = data.trl_argument(given.owner, new) if new else None
+        if successor is not None and not successor.inherited and not successor.exists_in(given.version):
             new = None
-        yield found(
-            PROBLEM,
-            MESSAGE_RENAMED if new else MESSAGE,
-            where=place_of(setting),
-            evidence=(*quoted(setting), *history_of("TRL", history)),
-            commands=(f"{new}={setting.text}",) if new else (),
-            confidence=named.confidence,
-            name=setting.name,
-            owner=owner,
-            version=version,
-            new=new,
-        )
+        yield given.found(
+            TOML, MESSAGE_RENAMED if new else MESSAGE, sure=given.named.confidence,
+            commands=(f"{new}={given.named.setting.text}",) if new else (), new=new,
+        )  # fmt: skip

@@ -63,7 +63,7 @@ def key_of_framework(
                     PROBLEM, NOT_YET if lack == "not yet" else GONE, severity=severity, confidence=LIKELY,
                     where=place_of(setting), evidence=quoted(setting), name=name, version=version,
                     framework=framework_config.framework, links=(known.source,),
-                    first=known.releases[first] if first < len(known.releases) else "its newest source",
+                    first=known.releases[first] if first < len(known.releases) else "",
                     last=known.releases[last] if last is not None and last < len(known.releases) else "",
                 )  # fmt: skip
             continue

@@ -8,20 +8,13 @@ from contextlib import suppress
 from doctor import data
 from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
-from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.argument_history import (
-    Named,
-    history_of,
-    left_before,
-    left_in,
-    own_settings,
-    replacement_name,
-)
-from doctor.catalogue.shared.refused_arguments import Refusal, refusals
-from doctor.catalogue.shared.trainers import installed, quoted, unsloth_replaces
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding
+from doctor.catalogue.shared.argument_history import Named, left_before, left_in, own_settings, replacement_name
+from doctor.catalogue.shared.refused_arguments import Refusal
+from doctor.catalogue.shared.trainers import installed, unsloth_replaces
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.checks.trl.arguments.argument_of_another_release._classes import Given, found_in_log, refused
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
@@ -45,20 +38,10 @@ def argument_removed(training: Training, packages: Packages, launch: Launch | No
         if history is None or history.inherited or not left_before(history, version):
             continue
         new = replacement_name(history)
-        yield found(
-            PROBLEM,
-            MESSAGE_RENAMED if new else MESSAGE,
-            where=place_of(named.setting),
-            evidence=(*quoted(named.setting), *history_of("TRL", history)),
-            commands=(f"{new}={named.setting.text}",) if new else (),
-            confidence=named.confidence,
-            name=named.setting.name,
-            owner=owner,
-            gone=left_in(history),
-            last=history.last,
-            version=version,
-            new=new,
-        )
+        yield Given(named, history, version, "TRL", owner).found(
+            TOML, MESSAGE_RENAMED if new else MESSAGE, sure=named.confidence,
+            commands=(f"{new}={named.setting.text}",) if new else (), gone=left_in(history), last=history.last, new=new,
+        )  # fmt: skip
 
 
 def _given(training: Training, launch: Launch | None, script: Script | None) -> Iterator[tuple[str, Named]]:
@@ -77,25 +60,13 @@ def _given(training: Training, launch: Launch | None, script: Script | None) -> 
 
 def explain(hits: Hits) -> Finding | None:
     """Look the refused argument up in the history of its class."""
-    for each in refusals(hits):
-        if each.kind != "removed" or each.package != "trl":
-            continue
-        assert each.history is not None  # noqa: S101
-        home = _moved_to(each)
-        return found(
-            PROBLEM,
-            LOG_MESSAGE_MOVED if home else LOG_MESSAGE_RENAMED if each.new else LOG_MESSAGE,
-            where=hits.where(),
-            evidence=hits.evidence(),
-            commands=(f"{home}",) if home else (f"{each.new}=...",) if each.new else (),
-            confidence=each.confidence,
-            name=each.name,
-            owner=f"`{each.owner}`" if each.owner else "the arguments",
-            gone=each.gone,
-            last=each.history.last,
-            new=each.new,
-            home=home,
-        )
+    for refusal, history in refused(hits, "removed", "trl"):
+        home, new = _moved_to(refusal), refusal.new
+        return found_in_log(
+            TOML, LOG_MESSAGE_MOVED if home else LOG_MESSAGE_RENAMED if new else LOG_MESSAGE, hits, refusal,
+            commands=(home,) if home else (f"{new}=...",) if new else (), gone=refusal.gone, last=history.last,
+            new=new, home=home,
+        )  # fmt: skip
     return None
 
 

@@ -11,6 +11,7 @@ from doctor.catalogue.shared.refused_arguments import TRAINING, refusals
 from doctor.catalogue.shared.trainers import installed, quoted, unsloth_replaces
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.checks.trl.arguments.argument_of_another_release._classes import near_in_log
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
@@ -18,8 +19,6 @@ from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-LOG_MESSAGE = TOML["log"]
-LOG_MESSAGE_NEAR = TOML["log_near"]
 MESSAGE = TOML["main"]
 MESSAGE_NEAR = TOML["near"]
 
@@ -61,21 +60,8 @@ def argument_unknown(training: Training, packages: Packages, launch: Launch | No
 def explain(hits: Hits) -> Finding | None:
     """Look the refused argument up in the history of its class."""
     for each in refusals(hits):
-        if each.kind != "unknown" or each.package != "":
-            continue
-        if each.owner in TRAINING:
-            continue
-        near_name = near(each.name, _newest_names(each.owner))
-        return found(
-            PROBLEM,
-            LOG_MESSAGE_NEAR if near_name else LOG_MESSAGE,
-            where=hits.where(),
-            evidence=hits.evidence(),
-            commands=(f"{near_name}=...",) if near_name else (),
-            name=each.name,
-            owner=f"`{each.owner}`",
-            near=near_name,
-        )
+        if each.kind == "unknown" and not each.package and each.owner not in TRAINING:
+            return near_in_log(TOML, hits, each, _newest_names(each.owner))
     return None
 
 
