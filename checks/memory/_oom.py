@@ -17,16 +17,6 @@ from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 
-#: torch's message of either era; the older one names the total in brackets
-OUT_OF_MEMORY = (
-    r"(?:^|[.\s])(?:OutOfMemoryError|RuntimeError|Exception: Capture cuda graph failed): "
-    r"(?:Failed to run autotuning code block: )?(?:CUDA|HIP|XPU) out of memory\."
-    r" Tried to allocate (?P<asked>[\d.]{1,12} [KMGT]iB)"
-    r"(?:[^\n]{0,80}?(?:total capacity of |GPU \d{1,3}; )(?P<total>[\d.]{1,12} [KMGT]iB))?"
-    r"(?:[^\n]{0,80}?of which (?P<free>[\d.]{1,12} [KMGT]?i?B(?:ytes)?) is free)?"
-    r"(?:[^\n]{0,400}?this process has (?P<used>[\d.]{1,12} [KMGT]iB))?"
-)
-
 PHASES = (
     (
         "kv",

@@ -8,7 +8,7 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, Literal, Optional
 
 from doctor.base.opened import Disagreement, Told, is_open, merged
@@ -280,15 +280,21 @@ class World:
 
 @record
 class Violation:
-    """A condition that did not hold where the program asked for it.
+    """A condition for which a program gave up, with the values in it.
 
     Args:
-        condition: as written in the source: `len(prompts) % num_generations == 0`.
-        operands: its names with what they held.
-        frame: where it was asked.
+        condition: (expression as it stands in the source, whether it holds: `len(prompts) % num_generations == 0`
+            does not); all of them at once.
+        operands: values in it, each with where it comes from, the most telling first.
+        frame: the line that asked.
 
     """
 
-    condition: str
-    operands: Mapping[str, Observed] = field(default_factory=dict)
-    frame: Optional[Origin] = None
+    condition: tuple[tuple[str, bool], ...]
+    operands: tuple[Observed, ...]
+    frame: Origin
+
+    def said(self, language: str) -> str:
+        """The condition, in a clause: "`a` holds and `b` does not hold"."""
+        holds, fails, between = ("holds", "does not hold", " and ") if language == "en" else ("成立", "不成立", "且")
+        return between.join(f"`{text}` {holds if held else fails}" for text, held in self.condition)

@@ -480,11 +480,6 @@ class Loaded:
         """Dotted name of files -> where what their TOML declares stands among the words."""
         return {**self.shared, **{each.module: each.words for each in self.entries if each.words is not None}}
 
-    @cached_property
-    def by_module(self) -> Mapping[str, Entry]:
-        """Entries by the dotted name of their files."""
-        return {each.module: each for each in self.entries}
-
 
 _loaded: dict[tuple[str, ...], tuple[int, Loaded]] = {}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, TypeVar
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import CONFIRMED, Confidence, Finding, Message, Where, found
+from doctor.catalogue.finding import Confidence, Finding, Message, Where, found
 from doctor.catalogue.problem import Problem
 
 Choice = TypeVar("Choice")
@@ -146,29 +146,17 @@ class Hits:
         return tuple(Observed.quoted(hit.file, hit.text[:500], hit.line) for hit in self.kept[:limit])
 
 
-def finding_of_case(
-    problem: Problem, cases: Sequence[tuple[str, Message]], hits: Hits, confidence: Confidence = CONFIRMED
+def finding_of_signature(
+    problem: Problem, cases: Sequence[tuple[Signature, Message, Confidence]], hits: Hits
 ) -> Finding:
     """What the first hit's own case says, filled with what it captured.
 
     Args:
         problem: whose finding it is.
-        cases: (pattern, message) in the order of the problem's SIGNATURES.
+        cases: in the order of the problem's signatures, each with what is said of it, and how sure that is.
         hits: of these signatures.
-        confidence: how sure all of these cases are.
 
     """
-    return _filled(problem, cases[hits.first.signature][1], hits, confidence)
-
-
-def finding_of_signature(
-    problem: Problem, cases: Sequence[tuple[Signature, Message, Confidence]], hits: Hits
-) -> Finding:
-    """The same where each case is a signature with what is said of it, and how sure that is."""
     _, message, confidence = cases[hits.first.signature]
-    return _filled(problem, message, hits, confidence)
-
-
-def _filled(problem: Problem, message: Message, hits: Hits, confidence: Confidence) -> Finding:
     values: dict[str, Any] = dict(hits.first.groups)
     return found(problem, message, where=hits.where(), evidence=hits.evidence(), confidence=confidence, **values)

@@ -71,7 +71,7 @@ class Node:
         boot_id: of the running kernel: containers of one machine share it. `machine_id`: a hash of the installation's.
         launcher: "slurm", "torchrun", "mpi", "kubernetes", None: whose variables told the next four.
         rank: number of this node; `nodes` how many there are; `node_names` as Slurm writes them, "node[01-04]"; `job`.
-        clock, ntp_synchronised: see `Clock`.
+        clock: of the system, and how it is kept right.
         mounts: mount point -> "nfs4 server:/export" of file systems of other machines.
         checksums: path -> first 16 hexadecimal digits of SHA-256 of the script, the model's config.json and the
             launch configurations, those that are here.
@@ -94,11 +94,6 @@ class Node:
     checksums: Mapping[str, str] = field(default_factory=dict)
     kernel_modules: Mapping[str, str] | None = None
     ports: tuple[Port, ...] = ()
-
-    @property
-    def ntp_synchronised(self) -> bool | None:
-        """Whether the kernel says that its clock is disciplined."""
-        return self.clock.synchronised
 
     def path(self, purpose: str) -> UsedPath | None:
         """The path of a purpose."""

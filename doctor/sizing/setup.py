@@ -11,10 +11,8 @@ GIB = 1024**3
 #: bytes of an element
 WIDTH: Mapping[str, float] = {"float32": 4, "bfloat16": 2, "float16": 2}
 STRATEGIES = ("single", "ddp", "zero0", "zero1", "zero2", "zero3", "fsdp", "fsdp-grad-op")
-OPTIMIZERS = ("adamw", "adamw-8bit", "sgd")
 HEADS = ("full", "chunked", "liger")
 ATTENTIONS = ("flash", "sdpa", "eager")
-GENERATORS = ("none", "colocate", "server")
 
 
 @record
@@ -59,7 +57,6 @@ class Buffers:
     """DeepSpeed's buckets, in elements; None: as Transformers fills in `"auto"` (hidden x hidden and so on)."""
 
     reduce: int | None = None
-    allgather: int | None = None
     prefetch: int | None = None
     max_live: int = 10**9
     contiguous: bool = True

@@ -23,8 +23,6 @@ from typing import Callable, Optional
 
 from doctor.run.folder import VARIABLE
 
-#: seconds that the failing rank waits at most, from its failure on
-WAIT_S = 2.0
 _LOOK_EVERY_S = 0.02
 _CREDENTIALS = struct.Struct("3i")
 #: of a process that is no rank: a rank that fails does not wait for its answer

@@ -237,6 +237,10 @@ def _is_container(value: Any) -> bool:
 _FUNCTION_OF: Any = types.MethodType.__dict__["__func__"].__get__
 _CALLED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 #: kinds in the order in which an object is asked for them
+_WITH_FIELDS = (
+    "argparse.Namespace", "types.SimpleNamespace",
+    "transformers.configuration_utils.PretrainedConfig", "transformers.configuration_utils.PreTrainedConfig",
+)  # fmt: skip
 _KINDS: tuple[tuple[Any, Any], ...] = (
     (looks.is_tensor, Facts._tensor),
     (looks.is_array, Facts._array),
@@ -245,8 +249,7 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     (lambda value: looks.one_of(type(value), _CALLED), Facts._callable),
     (lambda value: is_of(value, "torch.nn.modules.module.Module"), Facts._module),
     (lambda value: is_of(value, "enum.Enum"), Facts._enum),
-    (lambda value: is_of(value, "argparse.Namespace", "types.SimpleNamespace", "transformers.configuration_utils.Pre"
-     "trainedConfig", "transformers.configuration_utils.PreTrainedConfig"), Facts._fields),
+    (lambda value: is_of(value, *_WITH_FIELDS), Facts._fields),
     (lambda value: type(looks.of_class(type(value), "__dataclass_fields__")) is dict
      and not looks.derives(value, dict), Facts._dataclass),
     (_is_container, Facts._container),

@@ -160,7 +160,6 @@ class Sampler:
         self._begun_s = time.monotonic()
         self._tree, self._young_tree, self._anew = Every(TREE_S), Every(YOUNG_TREE_S), Every(ANEW_S)
         self._parents: dict[int, int] = {}
-        self._missed_told = 0
 
     def tick(self, at: Now, missed: int) -> None:
         """One second's rows."""

@@ -22,12 +22,9 @@ AREAS = (
 )  # fmt: skip
 #: what a validation raises, with its message
 REFUSED = (
-    r"^(?:[\w.]{1,"
-    r"60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError|ImportError"
-    r"|RuntimeError): (?P<message>[^\n]{8,600})"
+    r"^(?:[\w.]{1,60}\.)?(?P<kind>AssertionError|ValueError|NotImplementedError|VLLMValidationError|KeyError"
+    r"|ImportError|RuntimeError): (?P<message>[^\n]{8,600})"
 )
-#: an assertion without a message: the line of code under its frame tells what it asks for
-BARE = r"^AssertionError:?$"
 #: raised for many other reasons: only a message that names the refused value and its kind is a refusal
 _WIDE_KINDS = ("KeyError", "ImportError", "RuntimeError")
 _NAMES = 4  # settings and numbers that a sentence can carry

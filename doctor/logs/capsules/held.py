@@ -11,14 +11,14 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from doctor.base.evidence import Observed
+from doctor.base.evidence import Observed, Origin, Violation
 from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.logs.capsules.read import Capsule, Fact, Frame, Link
 
 #: frames in which a family looks, innermost first; a wrapper or two stand between
 _NEAR = 4
-_MOST_VALUES, _MOST_SETTINGS = 6, 2
+_MOST_VALUES, _FEW_VALUES, _MOST_SETTINGS = 6, 2, 2
 #: smaller numbers are anything's
 _TELLING_FROM = 8
 _LONGEST_HEAD, _LONGEST_LINE = 150, 100
@@ -130,10 +130,12 @@ def _behind(capsule: Capsule, numbers: Sequence[Any]) -> tuple[str, str]:
 
 
 def _listed(values: Mapping[str, Fact]) -> str:
-    told = [
-        (name, fact) for name, fact in values.items() if f"len({name})" not in values and _is_telling(fact)
-    ]  # fmt: skip
-    return ", ".join(f"`{name}` = {shown(fact)}" for name, fact in told[:_MOST_VALUES])
+    return ", ".join(f"`{name}` = {shown(fact)}" for name, fact in _telling(values)[:_MOST_VALUES])
+
+
+def _telling(values: Mapping[str, Fact]) -> list[tuple[str, Fact]]:
+    """Values that say something, but for containers whose length is told by itself."""
+    return [(name, fact) for name, fact in values.items() if f"len({name})" not in values and _is_telling(fact)]
 
 
 def _is_telling(fact: Fact) -> bool:
@@ -560,18 +562,27 @@ def _condition(capsule: Capsule, link: Link, frame: Frame) -> Held | None:  # no
     condition = frame.conditions[0]
     text = str(condition["text"])
     values = {name: fact for name, fact in condition["values"].items() if _plain(name) != _plain(text)}
-    told = _listed(values)
-    if not told:
+    violation = _violation(capsule, frame, text, bool(condition["taken"]), values)
+    if not violation.operands:
         return None
     numbers = [fact.get("value") for fact in values.values() if fact.get("type") == "int"]
     behind, behind_zh = _behind(capsule, numbers)
-    held = bool(condition["taken"])
-    english = f"`{text}` {'holds' if held else 'does not hold'} in {frame.place}: {told}.{behind}"
-    chinese = f"{frame.place} 中 `{text}` {'成立' if held else '不成立'}:{told}。{behind_zh}"
-    few = _listed(dict(list(values.items())[:2]))
-    short = f"`{text}` {'holds' if held else 'does not hold'}: {few}"
-    short_zh = f"`{text}` {'成立' if held else '不成立'}:{few}"
-    return Held("condition", english, chinese, _evidence(capsule, frame, values), frame, short, short_zh)
+    (said, said_zh), told = map(violation.said, ("en", "zh")), _operands(violation, _MOST_VALUES)
+    few = _operands(violation, _FEW_VALUES)
+    return Held(
+        "condition", f"{said} in {frame.place}: {told}.{behind}", f"{frame.place} 中 {said_zh}:{told}。{behind_zh}",
+        _evidence(capsule, frame, values), frame, f"{said}: {few}", f"{said_zh}:{few}",
+    )  # fmt: skip
+
+
+def _violation(capsule: Capsule, frame: Frame, text: str, holds: bool, values: Mapping[str, Fact]) -> Violation:
+    place = Origin("capsule", capsule.path, frame=frame.place)
+    operands = (Observed(name, fact, place, text=shown(fact)) for name, fact in _telling(values))
+    return Violation(((text, holds),), tuple(operands), place)
+
+
+def _operands(violation: Violation, most: int) -> str:
+    return ", ".join(f"`{each.name}` = {each.text}" for each in violation.operands[:most])
 
 
 def _texts(capsule: Capsule, link: Link, frame: Frame) -> Held | None:

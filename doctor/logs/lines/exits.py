@@ -12,8 +12,6 @@ from doctor.logs.lines.lines import Line
 from doctor.logs.lines.locales import SAID, in_english
 
 _SIGNALS = {int(each): each.name for each in signal.Signals}
-#: signals by which somebody else ends a process, and signals by which it ends itself
-SENT_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"})
 
 
 class Exit(NamedTuple):

@@ -50,9 +50,6 @@ METRIC_LITERALS: tuple[bytes, ...] = (
     *(b"step:%d" % digit for digit in range(10)),  # with its digit, for many other lines hold "step: ..."
 )  # fmt: skip
 
-#: every progress bar of tqdm holds one of these; many lines do, so a scanner looks for them only around what it needs
-BAR_LITERALS: tuple[bytes, ...] = (b"it/s", b"s/it")
-
 #: lines longer than this are rollout text or a dump, not metrics (the longest genuine ones are below 8 KiB)
 LONGEST_LINE_BYTES = 65_536
 

@@ -10,7 +10,7 @@ import re
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Optional, Union
+from typing import Optional, Union
 
 from doctor.base.patterns import later
 from doctor.logs.read.quick import plain_piece_around
@@ -122,7 +122,7 @@ def may_follow(head: bytes, first: bytes) -> bool:
 
 
 def plain_row_at(
-    number: int, data: bytes, start: int, end: int, layouts: Sequence[Any], before: int, behind: int, /
+    number: int, data: bytes, start: int, end: int, layouts: Sequence[Layout], before: int, behind: int, /
 ) -> Optional[MetricLine]:
     """What a metric line of a known layout tells, where it stands; None where it has another one.
 

@@ -32,7 +32,7 @@ class Condition:
 
 
 @record
-class Origin:
+class Definition:
     """Where the value of an expression comes from.
 
     Args:
@@ -69,7 +69,7 @@ def condition_of(text: str, tree: ast.Module, line: int) -> Condition | None:
     return _condition(text, [], failed or ([earlier] if earlier is not None else []))
 
 
-def origin_of(tree: ast.Module, line: int, name: str) -> Origin | None:
+def definition_of(tree: ast.Module, line: int, name: str) -> Definition | None:
     """Where the value comes from that an expression has at a line.
 
     Args:
@@ -82,7 +82,7 @@ def origin_of(tree: ast.Module, line: int, name: str) -> Origin | None:
     function = next((each for each in reversed(path) if isinstance(each, Function)), None)
     scope = path[path.index(function) :] if function is not None else [tree, *path]
     if (value := _assigned(_before(scope), name)) is not None:
-        return _origin(value)
+        return _definition(value)
     holder, _, attribute = name.partition(".")
     owner = next((each for each in reversed(path) if isinstance(each, ast.ClassDef)), None)
     if attribute and holder == "self" and owner is not None and "." not in attribute:
@@ -90,11 +90,11 @@ def origin_of(tree: ast.Module, line: int, name: str) -> Origin | None:
         made = (each for each in owner.body if isinstance(each, Function) and each.name == "__init__")
         is_field = any(ast.unparse(each.target) == attribute for each in declared)
         value = None if is_field else _assigned(chain.from_iterable(map(ast.walk, made)), name)
-        return _origin(value) if value is not None else Origin("field", attribute, line)
+        return _definition(value) if value is not None else Definition("field", attribute, line)
     if attribute:
-        return Origin("field", attribute.rpartition(".")[2], line)
+        return Definition("field", attribute.rpartition(".")[2], line)
     if function is not None and name in [each.arg for each in _arguments(function)]:
-        return Origin("parameter", name, function.lineno)
+        return Definition("parameter", name, function.lineno)
     return None
 
 
@@ -239,9 +239,9 @@ def _assigned(nodes: Iterable[ast.AST], name: str) -> ast.expr | None:
     return last[1] if last is not None else None
 
 
-def _origin(value: ast.expr) -> Origin:
+def _definition(value: ast.expr) -> Definition:
     kind = "literal" if isinstance(value, ast.Constant) else "value"
-    return Origin(kind, _short(value), value.lineno)
+    return Definition(kind, _short(value), value.lineno)
 
 
 def _arguments(function: Function) -> list[ast.arg]:

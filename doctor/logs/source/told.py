@@ -5,45 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from doctor.base.evidence import Observed
-from doctor.base.record import record
+from doctor.base.evidence import Observed, Origin, Violation
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Message, Phrase, Words, said
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.source.conditions import (
-    Condition,
     condition_of,
+    definition_of,
     function_at,
     given,
     is_name,
-    origin_of,
     settings_of,
 )
 from doctor.logs.source.files import Source, source_of
 
 _MOST_STEPS, _MOST_TOLD = 8, 3
 _LONGEST_HEAD = 160  # characters of a condition with its values
-
-
-@record
-class Operand:
-    """A value in a condition.
-
-    Args:
-        name: as the condition has it.
-        en, zh: where it comes from, one clause.
-        place: file and line of that.
-        value: what it is, "" where the source does not say.
-
-    """
-
-    name: str
-    en: str
-    zh: str
-    place: str
-    value: str = ""
 
 
 def told(findings: Sequence[Finding], case: Case, unknown: Collection[str]) -> tuple[Finding, ...]:
@@ -60,10 +39,10 @@ def told(findings: Sequence[Finding], case: Case, unknown: Collection[str]) -> t
         return tuple(findings)
     raised = _raised(first, case)
     read = _Traced(case, raised.frames) if raised is not None and raised.frames else None
-    condition = read.condition() if read is not None else None
-    if read is None or condition is None:
+    violation = read.violation() if read is not None else None
+    if read is None or violation is None:
         return tuple(findings)
-    return (_with(first, condition, read), *findings[1:])
+    return (_with(first, violation, read.place), *findings[1:])
 
 
 def _raised(finding: Finding, case: Case) -> Raised | None:
@@ -83,40 +62,41 @@ class _Traced:
         self._case, self._frames = case, frames
         self._sources: dict[int, Source | None] = {}
 
-    def condition(self) -> Condition | None:
-        """The condition that guards the innermost frame's raise."""
-        source, frame = self._source(len(self._frames) - 1), self._frames[-1]
-        return condition_of(source.text, source.tree, frame.line) if source is not None else None
+    def violation(self) -> Violation | None:
+        """The condition that guards the innermost frame's raise, with its values, those that the user set first."""
+        at, frame = len(self._frames) - 1, self._frames[-1]
+        source = self._source(at)
+        condition = condition_of(source.text, source.tree, frame.line) if source is not None else None
+        if condition is None:
+            return None
+        traced = [each for name in condition.operands if (each := self._trace(name, name, at, condition.line))]
+        parts = tuple((redact_text(text), holds) for text, holds in condition.parts)
+        asked = replace(self._at(at, condition.line), frame=frame.function)
+        return Violation(parts, tuple(sorted(traced, key=lambda each: not each.text)[:_MOST_TOLD]), asked)
 
     @property
     def place(self) -> str:
         """Of the raise."""
-        return self._at(len(self._frames) - 1, self._frames[-1].line)
+        return _place(self._at(len(self._frames) - 1, self._frames[-1].line))
 
-    def operands(self, condition: Condition) -> list[Operand]:
-        """Where the values of a condition come from, those that the user set first."""
-        at = len(self._frames) - 1
-        traced = [each for name in condition.operands if (each := self._trace(name, name, at, condition.line))]
-        return sorted(traced, key=lambda each: not each.value)[:_MOST_TOLD]
-
-    def _trace(self, name: str, expression: str, at: int, line: int) -> Operand | None:
+    def _trace(self, name: str, expression: str, at: int, line: int) -> Observed | None:
         """Follow a value from expression to expression, and from a parameter to the caller."""
-        last: Operand | None = None
+        last: Observed | None = None
         for _ in range(_MOST_STEPS):
             source = self._source(at)
-            origin = origin_of(source.tree, line, expression) if source is not None else None
-            if source is None or origin is None:
+            defined = definition_of(source.tree, line, expression) if source is not None else None
+            if source is None or defined is None:
                 break
-            if origin.kind == "field":
-                return self._setting(name, origin.text) or last
-            if origin.kind == "parameter":
+            if defined.kind == "field":
+                return self._setting(defined.text) or last
+            if defined.kind == "parameter":
                 passed = self._passed(at, line, expression)
                 if passed is None:
-                    return self._setting(name, expression) or last
+                    return self._setting(expression) or last
                 at -= 1
                 expression, line = passed
             else:
-                expression, line = origin.text, origin.line
+                expression, line = defined.text, defined.line
             last = self._computed(name, expression, at, line) or last
             if not is_name(expression):
                 break
@@ -130,56 +110,51 @@ class _Traced:
             return None
         return given(outer.tree, self._frames[at - 1].line, callee, name)
 
-    def _setting(self, name: str, setting: str) -> Operand | None:
+    def _setting(self, setting: str) -> Observed | None:
         """What the user's own files, or else the log and its context, give a setting."""
         for at in range(len(self._frames) - 1, -1, -1):
             source = self._source(at) if self._frames[at].own else None
             for value, line in settings_of(source.tree, setting) if source is not None else ():
-                place = self._at(at, line)
                 traced = self._trace(setting, value, at, line) if is_name(value) else None
-                known = traced.value.partition("=")[2] if traced is not None else ""
-                told_ = f"{setting}={known or redact_text(value)}"
-                return Operand(name, f"you set `{told_}` ({place})", f"你设置了 `{told_}`({place})", place, told_)
+                known = traced.text.partition("=")[2] if traced is not None else ""
+                written = known or redact_text(value)
+                return Observed(setting, written, self._at(at, line), text=f"{setting}={written}")
         known = self._case.config.get(setting, "")
-        if not known:
-            return None
-        english, chinese = f"`{setting}` is {known} in what was given", f"给出的内容中 `{setting}` 为 {known}"
-        return Operand(name, english, chinese, "", f"{setting}={known}")
+        return Observed(setting, known, Origin("pasted"), text=f"{setting}={known}") if known else None
 
-    def _computed(self, name: str, expression: str, at: int, line: int) -> Operand | None:
+    def _computed(self, name: str, expression: str, at: int, line: int) -> Observed | None:
         """A value that a line computes; one that the user's own code writes down is theirs."""
         if expression == name:
             return None
-        expression, place = redact_text(expression), self._at(at, line)
+        expression = redact_text(expression)
         own = self._frames[at].own and not is_name(expression)
-        english, chinese = f"`{name}` is `{expression}` ({place})", f"`{name}` 为 `{expression}`({place})"
-        return Operand(name, english, chinese, place, f"{name}={expression}" if own else "")
+        text = f"{name}={expression}" if own else ""
+        return Observed(name, expression, self._at(at, line), exact=False, text=text)
 
     def _source(self, at: int) -> Source | None:
         if at not in self._sources:
             self._sources[at] = source_of(self._frames[at], self._case.versions)
         return self._sources[at]
 
-    def _at(self, at: int, line: int) -> str:
+    def _at(self, at: int, line: int) -> Origin:
         source = self._source(at)
-        return f"{source.name if source is not None else self._frames[at].path}:{line}"
+        return Origin("file", source.name if source is not None else self._frames[at].path, line)
 
 
-def _with(finding: Finding, condition: Condition, read: _Traced) -> Finding:
+def _with(finding: Finding, violation: Violation, place: str) -> Finding:
     """The finding with a sentence on the condition and one on its values, and the condition in its headline."""
-    operands = read.operands(condition)
-    english, chinese = _conditions(condition)
+    english, chinese = violation.said("en"), violation.said("zh")
     values = {
-        **finding.values, "raised_at": read.place, "condition": said(english, chinese),
-        "raised_when": _sentence(english, chinese, operands),
+        **finding.values, "raised_at": place, "condition": said(english, chinese),
+        "raised_when": _sentence(violation),
     }  # fmt: skip
-    known = ", ".join(each.value for each in operands if each.value)
+    known = ", ".join(each.text for each in violation.operands if each.text)
     values["set"] = f": {known}" if known else ""
     short = len(english) + len(known) <= _LONGEST_HEAD
     message = Message(
         *(_worded(finding.message.words(each), _HEADS[each] if short else "", each) for each in ("en", "zh"))
     )
-    evidence = tuple(_quotes(condition, operands, read))
+    evidence = tuple(_quotes(violation))
     return replace(finding, message=message, values=values, evidence=(*finding.evidence, *evidence))
 
 
@@ -189,19 +164,25 @@ _HEADS = {
 }
 
 
-def _conditions(condition: Condition) -> tuple[str, str]:
-    """Which expressions hold and which do not, in English and Chinese."""
-    told_ = [(redact_text(text), holds) for text, holds in condition.parts]
-    english = (f"`{text}` {'holds' if holds else 'does not hold'}" for text, holds in told_)
-    chinese = (f"`{text}` {'成立' if holds else '不成立'}" for text, holds in told_)
-    return " and ".join(english), "且".join(chinese)
+def _place(origin: Origin) -> str:
+    return f"{origin.source}:{origin.line}"
 
 
-def _sentence(english: str, chinese: str, operands: Sequence[Operand]) -> Phrase:
-    return said(
-        f"{'; '.join((f'It is raised when {english}', *(each.en for each in operands)))}.",
-        f"{';'.join((f'当 {chinese}时抛出', *(each.zh for each in operands)))}。",
-    )
+def _clause(operand: Observed, language: str) -> str:
+    """Where a value comes from."""
+    name, value, place = operand.name, operand.value, _place(operand.origin)
+    english = language == "en"
+    if not operand.exact:
+        return f"`{name}` is `{value}` ({place})" if english else f"`{name}` 为 `{value}`({place})"
+    if operand.origin.kind == "file":
+        return f"you set `{operand.text}` ({place})" if english else f"你设置了 `{operand.text}`({place})"
+    return f"`{name}` is {value} in what was given" if english else f"给出的内容中 `{name}` 为 {value}"
+
+
+def _sentence(violation: Violation) -> Phrase:
+    english = [f"It is raised when {violation.said('en')}", *(_clause(each, "en") for each in violation.operands)]
+    chinese = [f"当 {violation.said('zh')}时抛出", *(_clause(each, "zh") for each in violation.operands)]
+    return said(f"{'; '.join(english)}.", f"{';'.join(chinese)}。")
 
 
 def _worded(words: Words, headline: str, language: str) -> Words:
@@ -209,10 +190,9 @@ def _worded(words: Words, headline: str, language: str) -> Words:
     return Words(headline or words.headline, "{raised_when}" + between + words.explanation, words.remedy)
 
 
-def _quotes(condition: Condition, operands: Sequence[Operand], read: _Traced) -> Iterator[Observed]:
-    file, _, _ = read.place.rpartition(":")
-    yield Observed.quoted(file, redact_text("; ".join(text for text, _ in condition.parts)), condition.line)
-    for each in operands:
-        file, _, line = each.place.rpartition(":")
-        if file and each.value:
-            yield Observed.quoted(file, each.value, int(line))
+def _quotes(violation: Violation) -> Iterator[Observed]:
+    asked = violation.frame
+    yield Observed.quoted(asked.source, "; ".join(text for text, _ in violation.condition), asked.line)
+    for each in violation.operands:
+        if each.place is not None and each.text:
+            yield Observed.quoted(each.place.file, each.text, each.place.line)

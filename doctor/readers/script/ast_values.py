@@ -8,12 +8,10 @@ import operator
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import Change, dotted_text
-
-NodeT = TypeVar("NodeT", bound=ast.AST)
 
 _LARGEST_EXPONENT = 64
 _LARGEST_NUMBER = 10**30
