@@ -17,6 +17,7 @@ from typing import Any
 from doctor.base.entries import is_entry
 from doctor.base.redact import redact, redact_text
 from doctor.logs.capsules import read as capsules
+from doctor.logs.capsules.held import shown
 from doctor.logs.history.compared import compare
 from doctor.logs.history.runs import clock, last_good, read
 from doctor.run import kept
@@ -34,6 +35,7 @@ _FOREIGN = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3)[\\/
 #: lines above an error in which its traceback is looked for
 _MOST_BEFORE = 400
 _MOST_CAPSULES, _MOST_FRAMES, _MOST_CHANGES, _MOST_ROUNDS, _MOST_TEXT = 16, 6, 40, 50, 400
+_LONGEST_VALUE = 120
 
 
 def about(path: Path, *, past: bool = True) -> dict[str, Any]:
@@ -190,7 +192,8 @@ def _capsules(path: Path) -> Iterator[dict[str, Any]]:
                 "type": link.name, "message": link.message[:_MOST_TEXT],
                 "frames": [{"place": frame.place, "file": frame.file, "line": frame.line,
                             "code": frame.lines[0].strip() if frame.lines else "",
-                            "values": {name: _fact(fact) for name, fact in list(frame.values.items())[:8]}}
+                            "values": {name: shown(fact)[:_LONGEST_VALUE]
+                                       for name, fact in list(frame.values.items())[:8]}}
                            for frame in own[:_MOST_FRAMES]],
             }  # fmt: skip
         yield told
@@ -203,9 +206,3 @@ def _of_capsule(capsule: capsules.Capsule) -> tuple[bool, int]:
     last = capsule.failures[-1]
     frames = (frame for link in last.chain[-1:] for frame in link.frames)
     return not any(frame.own and not is_entry(frame.file) for frame in frames), last.t_ns
-
-
-def _fact(fact: Mapping[str, Any]) -> str:
-    """A value in few words: its type, shape, and what it is where it is short."""
-    parts = [f"{fact[name]}" for name in ("type", "shape", "dtype", "value", "len") if fact.get(name) is not None]
-    return " ".join(parts)[:120]

@@ -18,6 +18,7 @@ from doctor.catalogue.problem import ERROR, Problem
 from doctor.logs.capsules import read as capsules
 from doctor.logs.capsules.held import judge
 from doctor.logs.capsules.told import Matched, odd_ranks, told
+from doctor.monitors.usage.about import about
 
 from .conftest import Run
 
@@ -367,3 +368,12 @@ def test_parameters_are_named_that_the_message_does_not_name(
     held = judge(capsule, capsule.failures[0].chain[0])
     assert held is not None
     assert re.match(expected, held.en), held.en
+
+
+def test_values_are_shown_as_a_reader_would_write_them(tmp_path: Path) -> None:
+    """An empty text can be seen, and a list says how long it is."""
+    (tmp_path / "capsules").mkdir()
+    held = {"c": {"type": "str", "value": "", "length": 0}, "rows": {"type": "list", "length": 8}, "n": number(3)}
+    made(tmp_path / "capsules" / "trainer-a-1.json", "IndexError: list index out of range", frame("c.split()[0]", held))
+    (capsule,) = about(tmp_path)["capsules"]
+    assert capsule["frames"][0]["values"] == {"c": '""', "rows": "list of 8", "n": "3"}
