@@ -82,6 +82,11 @@ def _drawn(name: str, finding: str = "", phase: str = "", *more: str, processes:
     return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
 
 
+def _later(name: str, finding: str = "", phase: str = "", *more: str, processes: bool = False) -> Case:
+    words = (f"{PROGRAMS}/later.py", SMALL, name)
+    return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
+
+
 WELL = {
     "pool-right": _of_pool("right"),
     "grpo-7b": Case(_train("right", BASE)),
@@ -123,6 +128,10 @@ WELL = {
     "threads-zero3-gathers": _thread("zero3-gathers", processes=True),
     "threads-lora-goes-on": _thread("lora-goes-on"),
     "threads-dpo-adapter": _thread("dpo-adapter"),
+    # drawn last
+    "later-steps-both": _later("steps-both"),
+    "later-saves-gathered": _later("saves-gathered", processes=True),
+    "later-teacher-same": _later("teacher-same"),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -220,4 +229,17 @@ MISTAKES = {
     "threads-zero3-reads": _thread("zero3-reads", phase="any", processes=True),
     "threads-optimizer-before-lora": _thread("optimizer-before-lora", "RLX4202"),
     "threads-adapter-for-inference": _thread("adapter-for-inference", phase="any"),
+    # drawn last, before any of them was run
+    "later-all-desirable": _later("all-desirable", phase="any"),
+    "later-masks-words": _later("masks-words", phase="any"),
+    "later-steps-schedule": _later("steps-schedule", "RLX4202"),
+    "later-batch-fixed": _later("batch-fixed", phase="any", processes=True),
+    "later-saves-parts": _later("saves-parts", phase="any", processes=True),
+    "later-saves-on-one": _later("saves-on-one", "LCH7208", "", "--deadline", "90", processes=True),
+    "later-first-for-all": _later("first-for-all", "RLX5519"),
+    "later-gives-dicts": _later("gives-dicts", phase="reward"),
+    "later-no-epoch": _later("no-epoch", phase="any"),
+    "later-padding-counts": _later("padding-counts", "NUM5191"),
+    "later-never-ends": _later("never-ends", "NUM5191"),
+    "later-teacher-other": _later("teacher-other", phase="any"),
 }
