@@ -190,15 +190,25 @@ class History:
         """Median of the blocks' means in a part that is not empty."""
         return median_of_sorted(sorted(self._means[begin:end]))
 
-    def settled(self, least: int, share: float) -> Optional[tuple[int, Slope, float]]:
+    def stray(self, begin: int) -> tuple[float, float]:
+        """How far a quarter of the part from a block on lies from the part's mean, at most, and its standard error."""
+        part = self._means[begin:]
+        size = max(1, len(part) // 4)
+        level = total(part) / len(part)
+        quarters = (part[-size:], part[:size], part[size : 2 * size], part[-2 * size : -size])
+        return max(abs(total(each) / size - level) for each in quarters), self._error_of_block() / math.sqrt(size)
+
+    def settled(self, least: int, share: float, stray: float) -> Optional[tuple[int, Slope, float]]:
         """Where the course stopped rising: the block, the line from there on, and what was gained before it.
 
-        The earliest of a few places from which on no rise is seen (below 1.5 standard errors), and what may have been
-        gained unseen (two standard errors above the line) is less than `share` of the gain before.
+        The earliest of a few places from which on no rise is seen (below 1.5 standard errors), what may have been
+        gained unseen (two standard errors above the line) is less than `share` of the gain before, and the course has
+        stayed where it was: a straight line through a rise and a fall is flat, too.
 
         Args:
             least: values that must stand behind the place.
             share: see above.
+            stray: share of the gain by which a quarter of the part may lie beside its mean, where it is no noise.
 
         """
         count = len(self._means)
@@ -212,7 +222,9 @@ class History:
                 return None
             gain = line.level - first
             if line.sigmas < 1.5 and max(line.gain, 0.0) + 2 * line.error < share * gain:
-                return begin, line, gain
+                far, error = self.stray(begin)
+                if far <= max(stray * gain, 4 * error):
+                    return begin, line, gain
         return None
 
 

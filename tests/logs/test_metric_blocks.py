@@ -73,6 +73,22 @@ def skyrl(number: int, step: Step) -> str:
     return "".join(f"\x1b[36m(skyrl_entrypoint pid=4711)\x1b[0m {line}\n" for line in lines)
 
 
+def rlinf(number: int, step: Step) -> str:
+    """As rlinf/utils/metric_utils.py prints it; its reward stands under a name that an evaluation has, too."""
+
+    def row(*cells: str) -> str:
+        return "│" + "│".join(f"{each:<38}" for each in cells) + "│\n"
+
+    return (
+        f"├{'─' * 40} Metric Table {'─' * 40}┤\n│ Global Step: {number:4d}/1000 │ Progress: ░░░░ │   0.2%   │\n"
+        f"├{'─' * 40} Environment {'─' * 40}┤\n{row(f'success_once={step.reward:.3f}', '', '')}"
+        f"├{'─' * 40} Training/Actor {'─' * 40}┤\n"
+        f"{row('actor/approx_kl=0.0010', 'actor/clip_fraction=0.0030', f'actor/entropy_loss={step.entropy:.3f}')}"
+        f"{row(f'actor/grad_norm={step.gradient:.3f}', 'actor/lr=5.00e-06', f'actor/policy_loss={step.loss:.4f}')}"
+        f"╰{'─' * 94}╯\n"
+    )
+
+
 def torchtitan(number: int, step: Step) -> str:
     """As torchtitan/components/metrics.py prints it, in its colours."""
     return (
@@ -88,7 +104,7 @@ ENDS = {
     "skyrl": "2025-11-25 11:00:00.123 | INFO     | skyrl.train.trainer:train:601 - Training done!\n",
     "torchtitan": "[rank0]:[titan] 2026-05-18 17:04:46,338 - root - INFO - Training completed\n",
 }
-PRINTED = {"nemo_rl": nemo_rl, "areal": areal, "skyrl": skyrl, "torchtitan": torchtitan}
+PRINTED = {"nemo_rl": nemo_rl, "areal": areal, "skyrl": skyrl, "rlinf": rlinf, "torchtitan": torchtitan}
 NAN = float("nan")
 
 
@@ -116,7 +132,7 @@ def test_a_reward_that_is_always_zero_is_found(tmp_path: Path, name: str) -> Non
     assert "RLX008" in found(tmp_path / "run.log", name, [Step(reward=0.0)] * 8)
 
 
-@pytest.mark.parametrize("name", ["areal", "skyrl"])
+@pytest.mark.parametrize("name", ["areal", "skyrl", "rlinf"])
 def test_an_entropy_that_collapses_is_found(tmp_path: Path, name: str) -> None:
     steps = [Step(reward=0.3 + each / 100, entropy=0.6) for each in range(10)]
     steps += [Step(reward=0.4 + each / 100, entropy=0.011) for each in range(30)]
@@ -155,6 +171,8 @@ def test_without_the_line_that_tells_it_no_step_is_known() -> None:
         "  • Loss: see below",
         "│ DataProxy│  POST /run   ┌──────────┐",
         "│ ppo_actor/update/lr │ not logged │",
+        "│actor/grad_norm=not logged │success_once=0.3 │",
+        "│ Global Step: of ten │",
         " 'policy/final_loss': 'mean',",
         "StatsLogger INFO: Stats (1/1):",
         '{"critic/rewards/mean": "a name", "note": 1}',

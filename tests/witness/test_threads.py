@@ -21,11 +21,12 @@ PREPARED = prepared_once()
 
 #: what nothing in the log tells: a metric printed with three decimals, which are 0 where all is well, too; which
 #: share of its calls a policy writes in vain (that they fail all the while is told, see below); results of tools in a
-#: form of one's own; a run that begins anew though it was to go on; a difference under a name of one's own, and metrics
-#: of two roles
+#: form of one's own; a run that begins anew though it was to go on; a difference under a name of one's own, metrics of
+#: two roles, and a KL that is 0.015 over all updates and should be 0 in the first
 MISSED = {
     "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torl-sandbox-placeholder", "surogate-begins-anew",
     "milesdiffusion-merged-adapter", "ssp-old-logprobs-after-update",
+    "rlinf-kl-not-zero-at-first",
 }  # fmt: skip
 
 #: a symptom is named in place of the cause, or before it
@@ -49,7 +50,7 @@ def found(name: str) -> list[str]:
 
 def test_all_have_sources_of_their_own() -> None:
     broken = [label(each) for each in CASES if label(each)["kind"] != "healthy"]
-    assert len(broken) == len({each["source"] for each in broken}) == 54
+    assert len(broken) == len({each["source"] for each in broken}) == 64
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -42,7 +42,7 @@ class RewardCollapsing:
         self._point: Optional[Point] = None
         self._alarm = Alarm(STEPS, calm=STEPS)
         self._best: Optional[float] = None
-        self._noise = 0.0
+        self._noise = self._scatter = 0.0
         self._peak: Optional[int] = None
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -57,7 +57,8 @@ class RewardCollapsing:
         median = self._recent.median
         if self._best is None or median > self._best:
             self._best, self._peak = median, point.step
-            self._noise = max(self._base.sigma, self._recent.sigma())
+            self._scatter = self._recent.sigma()  # of the beginning it is not: a fast rise there is no noise
+            self._noise = max(self._base.sigma, self._scatter)
         if not self._alarm.see(self._lost(median), point.step):
             return None
         return found(
@@ -94,7 +95,7 @@ class RewardCollapsing:
         first, point = self._base.median, self._point
         if self._alarm.on or first is None or point is None or not self._last.full:
             return None
-        best, noise = max((first, self._base.sigma), (self._best or -math.inf, self._noise))
+        best, noise = max((first, self._base.sigma), (self._best or -math.inf, self._scatter))
         if best <= 0 or self._last.high > (1 - OF_LEVEL) * best or best - self._last.high <= SIGMAS * noise:
             return None
         return found(

@@ -94,6 +94,9 @@ class RewardFlat:
 #: of the run that it must be: a slow rise hides in a short piece of its end
 LEAST, UNSEEN, OF_RUN = 40, 0.1, 0.4
 
+#: share of that gain by which a quarter of the plateau may lie beside its mean: what falls again is no plateau
+STRAY = 0.35
+
 #: the gain before it in deviations of a single step: below it nothing rose that could have stopped
 ROSE = 3.0
 
@@ -153,7 +156,7 @@ def _plateau(course: History) -> Optional[tuple[int, Slope, float]]:
 
     A reward that is constant to the last digit is not noise around a level: `RewardFlat` tells of it.
     """
-    settled = course.settled(LEAST, UNSEEN)
+    settled = course.settled(LEAST, UNSEEN, STRAY)
     if settled is None:
         return None
     _, line, gain = settled

@@ -14,14 +14,14 @@ from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
-from doctor.catalogue.shared.tool_calls import CALLS, ToolCalls
+from doctor.catalogue.shared.tool_calls import CALLS, TURNS, ToolCalls
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 KL = TOML["kl"]
 LENGTH = TOML["length"]
-STANDS, FALLS, GIVEN_UP = TOML["stands"], TOML["falls"], TOML["given_up"]
+STANDS, FALLS, GIVEN_UP, ROUNDS = TOML["stands"], TOML["falls"], TOML["given_up"], TOML["rounds"]
 
 
 #: logged steps of the medians, and of the baselines behind a warm-up of 5
@@ -326,8 +326,11 @@ CALL_STEPS, LEFT = 3, 0.2
 class ToolsGivenUp:
     """Answers stop calling tools, and lose no reward by it: what grades them does not ask for what tools find out."""
 
+    #: the metric that tells of calls, and the words for them
+    of, message = CALLS, GIVEN_UP
+
     def __init__(self) -> None:
-        self._tools = ToolCalls(CALL_STEPS, LEFT)
+        self._tools = ToolCalls(CALL_STEPS, LEFT, self.of)
         self._told = False
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -336,8 +339,16 @@ class ToolsGivenUp:
         if now is None or now.reward < now.reward_before:
             return None
         self._told = True
-        return found(PROBLEM, GIVEN_UP, confidence=LIKELY, step=step_text(point.step), **now.words(), **sighting(point))
+        step = step_text(point.step)
+        return found(PROBLEM, self.message, confidence=LIKELY, step=step, **now.words(), **sighting(point))
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell of no calls, or are not asked about any more."""
         return self._told or self._tools.untold(stretch)
+
+
+@rule(PROBLEM, needs=(TURNS, "reward"))
+class RoundsGivenUp(ToolsGivenUp):
+    """The same, where the turns of a conversation tell of its calls."""
+
+    of, message = TURNS, ROUNDS

@@ -15,6 +15,10 @@ from doctor.catalogue.series import Point
 #: the canonical metric: calls an answer
 CALLS = "tools/call_frequency"
 
+#: veRL's count of messages of a conversation: 2 without a call, and 2 more for each round of calls
+#: (https://github.com/verl-project/verl/blob/main/verl/experimental/agent_loop/tool_agent_loop.py)
+TURNS, ALONE, A_ROUND = "num_turns/mean", 2.0, 2.0
+
 #: calls an answer at first, below which there was little to give up
 AT_FIRST = 0.5
 
@@ -36,15 +40,17 @@ class GivenUp(NamedTuple):
 
 
 class ToolCalls:
-    """Follows `CALLS` and `reward`.
+    """Follows `CALLS` and `reward`; of `TURNS` it takes the rounds of calls.
 
     Args:
         steps: logged steps of a median.
         left: share of the first calls that is left where tools were given up.
+        name: of the metric, one of both.
 
     """
 
-    def __init__(self, steps: int, left: float) -> None:
+    def __init__(self, steps: int, left: float, name: str = CALLS) -> None:
+        self._name = name
         self._calls, self._rewards = Window(steps), Window(steps)
         self._left = left
         self._first: Optional[tuple[float, float]] = None
@@ -53,7 +59,11 @@ class ToolCalls:
         """Take one of both in; gives how both stand while the tools are given up."""
         if not math.isfinite(point.value):
             return None
-        (self._calls if point.name == CALLS else self._rewards).push(point.value)
+        if point.name == self._name:
+            turns = self._name == TURNS
+            self._calls.push((point.value - ALONE) / A_ROUND if turns else point.value)
+        elif point.name == "reward":
+            self._rewards.push(point.value)
         if not (self._calls.full and self._rewards.full):
             return None
         calls, reward = self._calls.median, self._rewards.median
@@ -66,4 +76,4 @@ class ToolCalls:
 
     def untold(self, stretch: Stretch) -> bool:
         """Whether no calls were ever told, in these rows neither: nothing is to be judged, and nothing is kept."""
-        return not (self._calls or stretch[CALLS].values)
+        return not (self._calls or stretch[self._name].values)
