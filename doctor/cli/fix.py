@@ -38,6 +38,13 @@ class FixCommand(click.Command):
             return chosen.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Words behind `--` are the launch command, whether or not a problem stands before it."""
+        at = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:at])
+        ctx.params["launch_command"] = (*ctx.params["launch_command"], *args[at + 1 :])
+        return rest
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Name the commands beside it."""
         super().format_options(ctx, formatter)
@@ -78,7 +85,7 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
         if chosen["all_"]:
             return _all(problem, launch_command, chosen, language)
         if problem is None:
-            return _without_id(chosen, language)
+            return _without_id(launch_command, chosen, settings, language)
         asked = _asked(problem, launch_command, chosen["python"], language)
         if chosen["undo"]:
             return _undo(asked)
@@ -91,25 +98,40 @@ def command(problem: str | None, launch_command: tuple[str, ...], **chosen: Any)
 
 
 def _all(problem: str | None, launch_command: tuple[str, ...], chosen: dict[str, Any], language: str) -> int:
-    """Every safe plan; words behind `--` are the launch command, of which click takes the first for a problem."""
+    """Every safe plan."""
     from doctor.cli import fix_all
 
-    if problem is not None and _entry(problem) is not None:
+    if problem is not None:
         msg = f"`{problem}` and --all exclude each other"
         raise click.UsageError(msg)
     if chosen["undo"]:
         return fix_all.undo(language)
-    words = (*([problem] if problem is not None else []), *launch_command)
-    argv, python = _of_last(words, chosen["python"], "--all", language)
+    argv, python = _of_last(launch_command, chosen["python"], "--all", language)
     return fix_all.mend(Asked(None, argv, python, language), apply=chosen["apply"], yes=chosen["yes"])
 
 
-def _without_id(chosen: dict[str, Any], language: str) -> int:
+def _without_id(argv: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str) -> int:
     """The list; what would change something must say what."""
     for option in ("apply", "undo"):
         if chosen[option]:
             raise click.UsageError(_PHRASES[language]["name_one"].format(option=f"--{option}"))
-    return _list(language)
+    return _list(_reports(Asked(None, argv, chosen["python"], language), settings), language)
+
+
+def _reports(asked: Asked, settings: Any) -> list[Any]:
+    """What is found with a command now; without one, the last reports of this folder."""
+    from doctor.base.state import read_last
+
+    if not asked.argv:
+        return [report for name in ("check", "postmortem") if (report := read_last(name, Path.cwd()))]
+    from doctor.base.fact import Context
+    from doctor.diagnosis.diagnose import diagnose
+    from doctor.diagnosis.report import as_dict
+
+    context = Context(asked.argv, Path.cwd(), dict(os.environ), asked.python)
+    diagnosis, _ = diagnose(context, ignored=settings.ignored, language=asked.language)
+    _keep_shown(asked)
+    return [as_dict(diagnosis)]
 
 
 def recover(language: str) -> None:
@@ -135,11 +157,8 @@ def recover(language: str) -> None:
         click.echo(str(exc), err=True)
 
 
-def _list(language: str) -> int:
-    """What the last reports of this folder hold that has a fix."""
-    from doctor.base.state import read_last
-
-    reports = [report for name in ("check", "postmortem") if (report := read_last(name, Path.cwd()))]
+def _list(reports: list[Any], language: str) -> int:
+    """What reports hold that has a fix."""
     found = {
         each["remedy"]["fix"]: f"  {each['remedy']['fix']} {each['name']}  {each['headline']}"
         for report in reports

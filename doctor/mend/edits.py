@@ -15,18 +15,18 @@ import json
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile
 from doctor.catalogue.plan import Edit, EditFile, Refused, digest
 from doctor.catalogue.settings import number
-
-_PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")  # a YAML word that needs no quotes, if it is none of these
-_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "~"])
+from doctor.mend.pairs import Pair, python_pairs, yaml_pairs
+from doctor.mend.proof import Asked, as_asked, as_rewritten
+from doctor.mend.written import json_text, python_literal, usual_quote, yaml_scalar
+from doctor.readers.files.located import Located
 
 
 class Editor:
@@ -41,6 +41,8 @@ class Editor:
         self.path = path
         self._edits: list[Edit] = []
         self._cuts: list[tuple[int, int, str]] = []  # start, end, separator
+        self._asked: list[Asked] = []
+        self._rewritten: dict[int, list[ast.AST]] = {}
         try:
             self._content = Path(path).read_bytes()
         except OSError as exc:
@@ -83,13 +85,13 @@ class Editor:
         """Write `value` in place of the one that stands there."""
         if self._is_python:
             node = self._python_pair(setting).value
-            self._replace(self._start(node), self._end(node), self._literal(value, node))
-        elif self._is_yaml:
-            node = self._yaml_pair(setting)[1]
-            self._replace(node.start_mark.index, node.end_mark.index, yaml_scalar(value, node))
+            text = self._literal(value, node)
+            self._replace(self._start(node), self._end(node), text)
+            self._rewritten[id(node)] = [_parsed(text)]
         else:
-            start, end = self._json_value(setting)
-            self._replace(start, end, json.dumps(value, ensure_ascii=False))
+            name, start, end, node = self._written_at(setting)
+            self._replace(start, end, yaml_scalar(value, node) if self._is_yaml else json_text(value))
+            self._asked.append(Asked(name, name, (value,)))
 
     def rename(self, setting: Observed, name: str) -> None:
         """Give the keyword argument or key another name."""
@@ -97,24 +99,25 @@ class Editor:
             keyword = self._keyword(setting)
             first = self._start(keyword)
             self._replace(first, first + len(keyword.arg or ""), name)
-        elif self._is_yaml:
+            self._rewritten[id(keyword)] = [ast.keyword(name, keyword.value)]
+            return
+        written = self._verified(setting)
+        if self._is_yaml:
             key = self._yaml_pair(setting)[0]
             self._replace(key.start_mark.index, key.end_mark.index, yaml_scalar(name, key))
         else:
-            at = self._verified(setting)
+            at = self._offset(setting)
             self._replace(at, self._json_key(at)[1], json.dumps(name))
+        self._asked.append(Asked(written.name, _beside(written.name, name)))
 
     def set_with(self, setting: Observed, value: Any, name: str, other: Any) -> None:
         """Write `value` as `set_value` does, and beside it `name` with the value `other`, written in the same way."""
         if self._is_python:
-            pair = self._python_pair(setting)
-            if not isinstance(pair.first, ast.keyword):
-                raise self._refusal(setting)
-            text = f"{self._literal(value, pair.value)}, {name}={self._literal(other, pair.value)}"
-            self._replace(self._start(pair.value), self._end(pair.value), text)
-        elif self._is_yaml:
-            key, node = self._yaml_pair(setting)
-            at = key.start_mark.index
+            self._set_with_in_python(setting, value, name, other)
+            return
+        written, first, last, node = self._written_at(setting)
+        if self._is_yaml:
+            at = self._yaml_pair(setting)[0].start_mark.index
             indent = self._text[self._text.rfind("\n", 0, at) + 1 : at]
             if indent.strip(" "):
                 raise self._refusal(setting)
@@ -122,10 +125,20 @@ class Editor:
             self._replace(
                 at, at, f"{name}: {yaml_scalar(other)}{end}{indent}"
             )  # before it: a comment stays behind its own
-            self._replace(node.start_mark.index, node.end_mark.index, yaml_scalar(value, node))
+            self._replace(first, last, yaml_scalar(value, node))
         else:
-            first, last = self._json_value(setting)
-            self._replace(first, last, f"{json.dumps(value)}, {json.dumps(name)}: {json.dumps(other)}")
+            self._replace(first, last, f"{json_text(value)}, {json.dumps(name)}: {json_text(other)}")
+        self._asked += [Asked(written, written, (value,)), Asked("", _beside(written, name), (other,))]
+
+    def _set_with_in_python(self, setting: Observed, value: Any, name: str, other: Any) -> None:
+        pair = self._python_pair(setting)
+        if not isinstance(pair.first, ast.keyword):
+            raise self._refusal(setting)
+        texts = [self._literal(each, pair.value) for each in (value, other)]
+        self._replace(self._start(pair.value), self._end(pair.value), f"{texts[0]}, {name}={texts[1]}")
+        self._rewritten[id(pair.first)] = [
+            ast.keyword(word, _parsed(text)) for word, text in zip((pair.first.arg, name), texts, strict=True)
+        ]
 
     def rename_top(self, old: str, name: str) -> None:
         """Give a key of a JSON file's outermost object another name."""
@@ -136,6 +149,7 @@ class Editor:
                 key, end = decoder.raw_decode(self._text, start)
                 if key == old:
                     self._replace(start, end, json.dumps(name))
+                    self._asked.append(Asked(old, name))
                     return
                 _, end = decoder.raw_decode(self._text, space.match(self._text, end).end())  # type: ignore[union-attr]
         except (ValueError, IndexError):
@@ -150,31 +164,62 @@ class Editor:
             msg = f"`{self.path}` has no JSON object with keys"
             raise Refused(msg)
         at = match.end("space")
-        text = f"{json.dumps(name)}: {json.dumps(value)},"
+        text = f"{json.dumps(name)}: {json_text(value)},"
         self._replace(at, at, text + (match["space"] or " "))
+        self._asked.append(Asked("", name, (value,)))
 
     def remove(self, setting: Observed) -> None:
         """Take the keyword argument, key or block out, with its line where it has one of its own."""
         if self._is_python:
-            pair = self._python_pair(setting)
-            if pair.alone:
-                msg = f"`{self.path}:{_line(setting)}` is all that its block holds"
-                raise Refused(msg)
-            if pair.whole is None:
-                self._cuts.append((self._start(pair.first), self._end(pair.value), ","))
-            else:
-                self._cuts.append((self._start(pair.whole), self._end(pair.whole), ";"))
-        elif self._is_yaml:
+            self._remove_from_python(setting)
+            return
+        if self._is_yaml:
             key, value = self._yaml_pair(setting)
-            end = len(self._text[: value.end_mark.index].rstrip())  # a block ends where the next thing begins
-            self._cuts.append((key.start_mark.index, end, ","))
+            first, last = key.start_mark.index, value.end_mark.index
         else:
-            self._cuts.append((self._offset(setting), self._json_value(setting)[1], ","))
+            first, last = self._offset(setting), self._json_value(setting)[1]
+        # a block ends where the next thing begins
+        self._cuts.append((first, len(self._text[:last].rstrip()), ","))
+        self._asked.append(Asked(self._verified(setting).name, ""))
+
+    def _remove_from_python(self, setting: Observed) -> None:
+        pair = self._python_pair(setting)
+        if pair.alone:
+            msg = f"`{self.path}:{_line(setting)}` is all that its block holds"
+            raise Refused(msg)
+        if pair.whole is None:
+            first = self._start(pair.first)
+            self._cuts.append((first, self._closed(first, self._end(pair.value)), ","))
+            self._rewritten[id(pair.first)] = []
+            if not isinstance(pair.first, ast.keyword):
+                self._rewritten[id(pair.value)] = []
+        else:
+            self._cuts.append((self._start(pair.whole), self._end(pair.whole), ";"))
+            self._rewritten[id(pair.whole)] = []
 
     def step(self) -> EditFile:
-        """All edits asked for, as a step of a plan."""
+        """All edits asked for, as a step of a plan.
+
+        Raises:
+            Refused: they would change something else as well, or leave a file that cannot be parsed.
+
+        """
         self._cut_all()
-        return EditFile(self.path, digest(self._content), tuple(sorted(self._edits, key=lambda each: each.start)))
+        step = EditFile(self.path, digest(self._content), tuple(sorted(self._edits, key=lambda each: each.start)))
+        if self._edits and not self._is_proved(step.content(self._content)):
+            msg = f"`{self.path}` cannot be edited here without changing something else in it"
+            raise Refused(msg)
+        return step
+
+    def _is_proved(self, content: bytes) -> bool:
+        """Whether a content says what the file says, but for what was asked for."""
+        text = content[self._bom :].decode(self._encoding)
+        if self._is_python:
+            return as_rewritten(self._tree, text, self._rewritten)
+        try:
+            return as_asked(self._read(self._text).document, self._read(text).document, self._asked)
+        except Refused:
+            return False
 
     def _replace(self, start: int, end: int, text: str) -> None:
         """Offsets count characters; steps count bytes, and write UTF-8."""
@@ -187,7 +232,7 @@ class Editor:
     def _literal(self, value: Any, old: ast.expr) -> str:
         """A value as Python writes it, quoted as the old one was, else as the file quotes most."""
         inside = self._text[self._start(old) : self._end(old)]
-        return python_literal(value, _usual_quote(inside) or _usual_quote(self._text) or '"')
+        return python_literal(value, usual_quote(inside) or usual_quote(self._text) or '"')
 
     def _cut_all(self) -> None:
         """Take out what is to go; neighbours go as one, for the separator between them belongs to both."""
@@ -206,7 +251,7 @@ class Editor:
         behind = re.compile(rf"[ \t]*{separator}").match(text, end)
         if behind:
             end = behind.end()
-        elif before := re.search(rf"{separator}\s*$", text[:start]):
+        elif (before := re.search(rf"{separator}\s*$", text[:start])) and self._separates(before.start()):
             start = before.start()
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", end)
@@ -217,6 +262,26 @@ class Editor:
         elif behind:
             end += len(text[end:line_end]) - len(text[end:line_end].lstrip(" \t"))
         self._replace(start, end, "")
+
+    def _separates(self, at: int) -> bool:
+        """Whether a separator is one: a comment may end with a comma."""
+        return not self._is_python or at in self._operators
+
+    def _closed(self, start: int, end: int) -> int:
+        """Where an expression ends with the brackets around it, which are no part of its node."""
+        inside = Counter(text for at, text in self._operators.items() if start <= at < end)
+        missing = inside["("] - inside[")"]
+        closing = sorted(at for at, text in self._operators.items() if at >= end and text == ")")
+        return closing[missing - 1] + 1 if 0 < missing <= len(closing) else end
+
+    @cached_property
+    def _operators(self) -> dict[int, str]:
+        """Operators and separators of a Python file, by where they stand."""
+        return {
+            self._lines[token.start[0] - 1] + token.start[1]: token.string
+            for token in tokenize.generate_tokens(io.StringIO(self._text).readline)
+            if token.type == tokenize.OP
+        }
 
     def _offset(self, setting: Observed) -> int:
         place = setting.place
@@ -233,19 +298,22 @@ class Editor:
             raise self._refusal(setting)
         return pair.first
 
-    def _python_pair(self, setting: Observed) -> _Pair:
+    def _python_pair(self, setting: Observed) -> Pair:
         at = self._offset(setting)
-        try:
-            tree = ast.parse(self._text)
-        except (SyntaxError, ValueError, RecursionError):
-            msg = f"`{self.path}` is not valid Python"
-            raise Refused(msg) from None
-        for each in _python_pairs(tree):
+        for each in python_pairs(self._tree):
             if at in {self._start(each.first), self._start(each.value)} and self._is_it(each, setting):
                 return each
         raise self._refusal(setting)
 
-    def _is_it(self, pair: _Pair, setting: Observed) -> bool:
+    @cached_property
+    def _tree(self) -> ast.Module:
+        try:
+            return ast.parse(self._text)
+        except (SyntaxError, ValueError, RecursionError):
+            msg = f"`{self.path}` is not valid Python"
+            raise Refused(msg) from None
+
+    def _is_it(self, pair: Pair, setting: Observed) -> bool:
         """Whether a pair has the setting's name and its value, as text or as what the text means."""
         text = self._text[self._start(pair.value) : self._end(pair.value)]
         try:
@@ -254,30 +322,35 @@ class Editor:
             value, known = None, False
         return _is_called(setting, pair.name) and _same(Observed.written(pair.name, value, known, text), setting)
 
-    def _verified(self, setting: Observed) -> int:
-        """Where a key begins that has the setting's path of names and its value still.
+    def _verified(self, setting: Observed) -> Observed:
+        """The key that has the setting's place, path of names and value still, under its whole path.
 
         Raises:
             Refused: the file holds something else there.
 
         """
         place = (setting.place.line, setting.place.column) if setting.place is not None else ()
-        for each in self._written().values():
+        for each in self._read(self._text).settings.values():
             there = (each.place.line, each.place.column) if each.place is not None else None
             if there == place and _is_called(setting, each.name) and _same(each, setting):
-                return self._offset(setting)
+                return each
         raise self._refusal(setting)
 
-    def _written(self) -> Settings:
-        """What the file says now, read as the facts read it."""
+    def _read(self, text: str) -> Located:
+        """What a text of this file says, read as the facts read it.
+
+        Raises:
+            Refused: it cannot be parsed.
+
+        """
         from doctor.readers.files.json_positions import parse_json
         from doctor.readers.files.yaml_positions import parse_yaml
 
-        located = parse_yaml(self._text, self.path) if self._is_yaml else parse_json(self._text, self.path)
+        located = parse_yaml(text, self.path) if self._is_yaml else parse_json(text, self.path)
         if isinstance(located.broken, BrokenFile):
             msg = f"`{self.path}` is no {'YAML' if self._is_yaml else 'JSON'} that can be parsed"
             raise Refused(msg)
-        return located.settings
+        return located
 
     def _start(self, node: Any) -> int:
         return self._character(node.lineno, node.col_offset)
@@ -293,13 +366,14 @@ class Editor:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
 
-        at = self._verified(setting)
+        self._verified(setting)
+        at = self._offset(setting)
         try:
             root = YAML(typ="safe", pure=True).compose(self._text)
         except YAMLError:
             msg = f"`{self.path}` is not valid YAML"
             raise Refused(msg) from None
-        for key, value in _pairs(root):
+        for key, value in yaml_pairs(root):
             if key.start_mark.index == at:
                 return key, value
         raise self._refusal(setting)
@@ -312,7 +386,8 @@ class Editor:
         return key, end
 
     def _json_value(self, setting: Observed) -> tuple[int, int]:
-        _, end = self._json_key(self._verified(setting))
+        self._verified(setting)
+        _, end = self._json_key(self._offset(setting))
         colon = re.compile(r"\s*:\s*").match(self._text, end)
         if colon is None:
             raise self._refusal(setting)
@@ -322,9 +397,29 @@ class Editor:
             raise self._refusal(setting) from None
         return colon.end(), last
 
+    def _written_at(self, setting: Observed) -> tuple[str, int, int, Any]:
+        """The key's path of names, where its value stands, and the value's node in YAML."""
+        name = self._verified(setting).name
+        if not self._is_yaml:
+            return name, *self._json_value(setting), None
+        node = self._yaml_pair(setting)[1]
+        first = node.start_mark.index
+        # a block ends where the next thing begins
+        return name, first, first + len(self._text[first : node.end_mark.index].rstrip()), node
+
 
 def _line(setting: Observed) -> int | str:
     return setting.place.line or "?" if setting.place is not None else "?"
+
+
+def _beside(name: str, other: str) -> str:
+    """The path of names of a key that stands beside another one."""
+    outer, point, _ = name.rpartition(".")
+    return f"{outer}{point}{other}"
+
+
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _is_called(setting: Observed, written: str) -> bool:
@@ -344,96 +439,3 @@ def _same(written: Observed, expected: Observed) -> bool:
         return written.value is expected.value or str(written.value).lower() == str(expected.value).lower()
     both = number(written.value), number(expected.value)
     return written.value == expected.value or (None not in both and both[0] == both[1])
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A name with its value: where it begins, the value, the statement if it is one, whether its block has no other."""
-
-    name: str
-    first: ast.AST
-    value: ast.expr
-    whole: ast.stmt | None = None
-    alone: bool = False
-
-
-def _python_pairs(tree: ast.Module) -> Iterator[_Pair]:
-    """Keyword arguments, items of dictionaries, assignments to items."""
-    alone = {id(body[0]) for node in ast.walk(tree) for body in _bodies(node) if len(body) == 1}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield from (_Pair(each.arg, each, each.value) for each in node.keywords if each.arg)
-        elif isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant):
-                    yield _Pair(str(key.value), key, value)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-            index = node.targets[0].slice
-            if isinstance(index, ast.Constant):
-                for first in (node, index):
-                    yield _Pair(str(index.value), first, node.value, node, alone=id(node) in alone)
-
-
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    if isinstance(node, ast.Module):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        body = getattr(node, name, None)
-        if isinstance(body, list):
-            yield body
-
-
-def _pairs(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Every key with its value, at any depth."""
-    if node is None or isinstance(node.value, str):
-        return
-    for each in node.value:
-        if isinstance(each, tuple):
-            yield each
-            yield from _pairs(each[1])
-        else:
-            yield from _pairs(each)
-
-
-def python_literal(value: Any, quote: str) -> str:
-    """A value as Python source, its strings between `quote` where that needs no escaping."""
-    if isinstance(value, (list, tuple)):
-        inside = ", ".join(python_literal(each, quote) for each in value)
-        if isinstance(value, list):
-            return f"[{inside}]"
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-    written = repr(value)
-    if isinstance(value, str) and quote not in value and not written.startswith(quote):
-        return quote + written[1:-1].replace(f"\\{written[0]}", written[0]) + quote
-    return written
-
-
-def _usual_quote(source: str) -> str | None:
-    """The quotation mark that most strings of a piece of Python begin with, None where it has no string."""
-    counts: Counter[str] = Counter()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type == tokenize.STRING and '"""' not in token.string and "'''" not in token.string:
-                counts[token.string[-1]] += 1
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        pass  # a piece of an expression ends before its file does: what was counted counts
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def yaml_scalar(value: Any, node: Any = None) -> str:
-    """A value as YAML 1.1 reads it back, quoted as the old one was."""
-    if not isinstance(value, str):
-        return json.dumps(value)
-    style = getattr(node, "style", None)
-    if style == "'":
-        return "'" + value.replace("'", "''") + "'"
-    if style == '"' or not _PLAIN.fullmatch(value) or value.lower() in {*_WORDS, ".nan", ".inf"}:
-        return '"' + "".join(map(_yaml_character, value)) + '"'
-    return value
-
-
-def _yaml_character(character: str) -> str:
-    """A character between double quotes; YAML takes no unprintable one as it is."""
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08x}"

@@ -120,3 +120,18 @@ def test_what_changes_something_must_say_what(tmp_path: Path, option: str) -> No
     done = run_doctor("fix", option, "--lang", "en", cwd=tmp_path)
     assert done.returncode == 2
     assert f"doctor fix --all {option}" in done.stderr
+
+
+def test_without_a_problem_what_a_command_has_is_listed(patient: Path, tmp_path: Path) -> None:
+    """Words behind `--` are no problem's name, with or without a problem, and are remembered for the next step."""
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    listed = run_doctor(
+        "fix", "--python", str(patient), "--lang", "en", "--", "python", "train.py", cwd=tmp_path, env=env
+    )
+    assert listed.returncode == 0, listed.stderr
+    assert "  TRL2205/removed " in listed.stdout
+    shown = run_doctor("fix", "TRL2205/removed", "--lang", "en", cwd=tmp_path, env=env)
+    assert "-    max_prompt_length=512," in shown.stdout, shown.stdout + shown.stderr
+    refused = run_doctor("fix", "TRL2205/removed", "--all", "--lang", "en", cwd=tmp_path, env=env)
+    assert "exclude each other" in refused.stderr
+    assert (tmp_path / "train.py").read_text() == SCRIPT

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doctor.base.evidence import Observed, Place
-from doctor.catalogue.plan import Refused
+from doctor.catalogue.plan import EditFile, Refused
 from doctor.mend.edits import Editor
 from doctor.readers.files.settings import load_json, load_yaml
 
@@ -333,3 +333,91 @@ def test_neighbours_of_json_leave_no_comma(tmp_path: Path) -> None:
     for name in ("c", "b"):
         editor.remove(settings[name])
     assert json.loads(result(editor, path)) == {"a": 1}
+
+
+YAML_OPERATIONS: dict[str, Callable[[Editor, Observed], None]] = {
+    "set": lambda editor, found: editor.set_value(found, 7),
+    "remove": lambda editor, found: editor.remove(found),
+    "rename": lambda editor, found: editor.rename(found, "other"),
+    "beside": lambda editor, found: editor.set_with(found, 7, "other", 8),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "operations"),
+    [
+        ("a: &x 4\nb: *x\n", "a", "set remove beside"),
+        ("a: &x 4\nb: *x\n", "b", "set remove beside"),
+        ("base: &base\n  lr: 1\nrun:\n  <<: *base\n", "base.lr", "set remove rename beside"),
+        ("base: &base\n  lr: 1\nrun:\n  <<: *base\n", "run.lr", "set remove rename beside"),
+        ("base: &base {lr: 1}\nrun: {<<: *base, lr: 2}\n", "run.lr", "remove rename"),
+        ("a: &x\n  q: 1\nb: *x\n", "b.q", "set remove rename beside"),
+        ("a: 1\na: 2\n", "a", "remove rename"),
+        ("a:\nb: 2\n", "a", "set beside"),
+        ("a:\n  q: 1\nb: 2\n", "a.q", "remove"),
+        ("? a\n: 3\nb: 4\n", "a", "remove"),
+    ],
+)
+def test_a_yaml_place_that_is_not_one_setting_is_refused(tmp_path: Path, text: str, name: str, operations: str) -> None:
+    """Anchors, merged keys, keys that stand twice, values that are not there: nothing else may change."""
+    path = made(tmp_path / "a.yaml", text)
+    for operation in operations.split():
+        editor = Editor(str(path))
+        YAML_OPERATIONS[operation](editor, load_yaml(str(path)).settings[name])
+        with pytest.raises(Refused, match="without changing something else"):
+            editor.step()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "operation", "new"),
+    [
+        ("a: &x 4\nb: *x\n", "b", "rename", "a: &x 4\nother: *x\n"),
+        ("x: &x {q: 1}\nrun: {<<: *x, q: 2}\n", "run.q", "set", "x: &x {q: 1}\nrun: {<<: *x, q: 7}\n"),
+        ("a: |\n  text\n  more\nb: 2\n", "a", "set", "a: 7\nb: 2\n"),
+        ("a: >-\n  text\n\n# c\nb: 2\n", "a", "beside", "other: 8\na: 7\n\n# c\nb: 2\n"),
+        ("list:\n- a: 1\n  b: 2\n- a: 1\n  b: 2\n", "list.1.b", "set", "list:\n- a: 1\n  b: 2\n- a: 1\n  b: 7\n"),
+        ("a: {q: 1}\nb: 2\n", "a.q", "remove", "a: {}\nb: 2\n"),
+    ],
+)  # fmt: skip
+def test_one_setting_of_a_strange_yaml_is_changed(
+    tmp_path: Path, text: str, name: str, operation: str, new: str
+) -> None:
+    path = made(tmp_path / "a.yaml", text)
+    editor = Editor(str(path))
+    YAML_OPERATIONS[operation](editor, load_yaml(str(path)).settings[name])
+    assert result(editor, path) == new
+
+
+def test_a_float_is_one_for_every_reader_of_yaml(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.yaml", "lr: 1\n")
+    editor = Editor(str(path))
+    editor.set_value(load_yaml(str(path)).settings["lr"], 1e-05)  # PyYAML reads `1e-05` as text
+    assert result(editor, path) == "lr: 1.0e-05\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("f(a=(1), b=2)", "f(b=2)"),
+        ("f(b=2, a=((1)\n))", "f(b=2)"),
+        ("f(b=2,\n  # c=3,\n  a=1)", "f(b=2,\n  # c=3,\n  )"),
+        ("f(b=2,  # c,\n  a=1,\n)", "f(b=2,  # c,\n)"),
+        ("f(\n  a=1  # d\n  , b=2)", None),
+        ("x['a'] = x['b'] = 1", None),
+    ],
+)
+def test_brackets_and_comments_around_what_goes(tmp_path: Path, text: str, left: str | None) -> None:
+    path = made(tmp_path / "train.py", f"{text}\n")
+    line = next(number for number, each in enumerate(text.split("\n"), 1) if "a=" in each or "'a'" in each)
+    column = max(text.split("\n")[line - 1].find("a="), 0) + 1
+    editor = Editor(str(path))
+    if left is None:
+        with pytest.raises(Refused):
+            _removed(editor, at(path, line, column, "a", 1))
+        return
+    assert _removed(editor, at(path, line, column, "a", 1)).content(path.read_bytes()).decode() == f"{left}\n"
+
+
+def _removed(editor: Editor, setting: Observed) -> EditFile:
+    editor.remove(setting)
+    return editor.step()
