@@ -124,13 +124,14 @@ class LocalClass:
     """A class of the user's that derives from a configuration class or is filled by an arguments parser.
 
     `base` is the class of the stack (None: a dataclass of its own), `fields` what it declares itself, with
-    its defaults (known=False where there is none or it could not be read).
+    its defaults (known=False where there is none or it could not be read); `required` those without any.
     """
 
     name: str
     place: Place
     base: str | None = None
     fields: Settings = field(default_factory=dict)
+    required: tuple[str, ...] = ()
 
 
 @record
@@ -138,7 +139,7 @@ class Flag:
     """`parser.add_argument("--lr", type=float, default=1e-5)`; `destination` is the attribute that holds it.
 
     `converts_to`: "int", "float", "str", "bool", or "" when what is typed becomes something else; `constant` is what
-    a flag without a value gives (`action="store_true"`).
+    a flag without a value gives (`action="store_true"`). `required`: the parser ends the program without it.
     """
 
     destination: str
@@ -149,6 +150,7 @@ class Flag:
     converts_to: str = ""
     constant: Any = None
     takes_value: bool = True
+    required: bool = False
 
 
 @record
@@ -166,6 +168,7 @@ class Script:
         names: top-level and local names bound to literals (so that `num_generations=G` can be followed).
         parser: "TrlParser", "HfArgumentParser" ...; `reads_config` whether it takes `--config file.yaml`;
             `tolerates_unknown` whether it is told to let arguments pass that no class has.
+        reads_command_line: a single parser fills classes, and from the command line itself.
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
         lone_calls: collectives that stand in a branch on the rank.
@@ -186,6 +189,7 @@ class Script:
     parser: str | None = None
     reads_config: bool = False
     tolerates_unknown: bool = False
+    reads_command_line: bool = False
     classes: Mapping[str, LocalClass] = field(default_factory=dict)
     flags: Mapping[str, Flag] = field(default_factory=dict)
     flags_variable: str | None = None

@@ -41,6 +41,8 @@ class Training:
         data_absent: local data files that the dataset's setting names and that do not exist.
         nested: dotted keys of dictionaries among the arguments: `model_init_kwargs.dtype`.
         rows: what the trainer is given, as far as the script itself makes it; None where that is not seen.
+        asked_of_command, given_by_command: names that the script's own parser must be given, and those that command
+            and file give to it; None where that is not seen whole.
 
     """
 
@@ -66,6 +68,8 @@ class Training:
     nested: Settings = field(default_factory=dict)
     data_absent: tuple[str, ...] = ()
     rows: Rows | None = None
+    asked_of_command: tuple[str, ...] = ()
+    given_by_command: frozenset[str] | None = None
 
     def get(self, name: str) -> Observed | None:
         """The explicit setting of an argument, None when nobody set it."""

@@ -205,7 +205,20 @@ def test_slurm_job(tmp_path: Path) -> None:
     assert found.wrapper_options["sbatch.nodes"].value == 4
     assert found.wrapper_options["sbatch.gres"].text == "gpu:a100:4"
     assert found.wrappers == ("sbatch", "srun")
-    assert found.options["nnodes"].known is False
+    assert found.options["nnodes"].value == "4"  # the command line's, not the script's
+
+
+def test_what_slurm_tells_a_job(tmp_path: Path) -> None:
+    job = "#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 -c 6 --gres=gpu:a100:4 -J big\nsrun torchrun --nnodes $SLURM_JOB_NUM_NODES --nproc_per_node $SLURM_GPUS_ON_NODE t.py --n $SLURM_NTASKS --c $SLURM_CPUS_PER_TASK --name $SLURM_JOB_NAME --id $SLURM_JOB_ID --gpus $SLURM_GPUS\n"  # noqa: E501 - one script
+    found = started(tmp_path, "sbatch job.slurm", job_slurm=job)
+    assert {name: each.text for name, each in found.options.items()} == {"nnodes": "2", "nproc_per_node": "4"}
+    told = {"n": "8", "c": "6", "name": "big", "id": "${SLURM_JOB_ID}", "gpus": "${SLURM_GPUS}"}
+    assert {name: each.text for name, each in found.arguments.items()} == told
+
+
+def test_a_span_of_nodes_is_not_known(tmp_path: Path) -> None:
+    job = "#!/bin/bash\n#SBATCH --nodes=2-4\nsrun torchrun --nnodes $SLURM_NNODES t.py\n"
+    assert started(tmp_path, "sbatch job.slurm", job_slurm=job).options["nnodes"].known is False
 
 
 def test_makefile(tmp_path: Path) -> None:

@@ -35,6 +35,16 @@ FILES = {
     "train.py": "pass\n",
 }
 ROWS: list[tuple[str, dict[str, Any]]] = [
+    # what only the run will tell has no default
+    ("torchrun --nnodes=2 --node_rank='$SLURM_NODEID' --nproc_per_node='$N' --master_addr='$(hostname -i)' train.py", {
+        "machines": 2, "machine_rank": None, "local_processes": None, "processes": None, "master_addr": None}),
+    ("torchrun --nnodes=2 --nproc_per_node=1 --master_port='$PORT' train.py", {"processes": 2, "master_port": None}),
+    ("torchrun --nnodes=2 --nproc_per_node=2 --rdzv_endpoint='${HEAD}:29500' train.py", {
+        "machines": 2, "processes": 4, "master_addr": None}),
+    ("accelerate launch --num_machines '$N' --machine_rank '$R' --num_processes 8 --main_process_ip '$IP' train.py", {
+        "machines": None, "machine_rank": None, "processes": None, "master_addr": None}),
+    ("deepspeed --num_gpus '$N' --master_addr '$IP' --master_port '$PORT' train.py", {
+        "processes": None, "master_addr": None, "master_port": None}),
     # accelerate
     ("accelerate launch train.py", {
         "processes": 4, "backend": "multi_gpu", "mixed_precision": "no", "master_port": 29500}),
@@ -61,7 +71,7 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("accelerate launch --config_file two.yaml train.py", {
         "processes": 14, "local_processes": 7, "machines": 2, "machine_rank": 1, "master_addr": "10.0.0.1",
         "master_port": 29501}),
-    ("accelerate launch --config_file two.yaml --machine_rank '$RANK' train.py", {"machine_rank": 0, "machines": 2}),
+    ("accelerate launch --config_file two.yaml --machine_rank '$RANK' train.py", {"machine_rank": None, "machines": 2}),
     ("accelerate launch --config_file fsdp.yaml train.py", {
         "backend": "fsdp", "mixed_precision": "fp16", "offload_param": "cpu", "processes": 2}),
     ("accelerate launch --cpu --num_processes 2 train.py", {"processes": 1, "backend": "cpu"}),

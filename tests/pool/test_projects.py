@@ -33,12 +33,21 @@ CAUGHT = {
 }  # fmt: skip
 
 
-FRESH: dict[str, dict[str, Any]] = read_cases(Path(__file__).with_name("fresh.yaml"))
-#: case of fresh.yaml -> the finding that names its cause; the first five were caught in the first run
+FRESH: dict[str, dict[str, Any]] = {
+    name: case
+    for file in ("fresh.yaml", "fresh_two.yaml")
+    for name, case in read_cases(Path(__file__).with_name(file)).items()
+}
+#: case of fresh.yaml and of fresh_two.yaml -> the finding that names its cause; the first five of one and the first two
+#: of the other were caught in the first run
 FRESH_CAUGHT = {
     "trl-two-sizes-of-a-generation": "TRL3814/twice", "vllm-heads-over-eight": "VLL9193/heads",
     "verl-key-of-the-other-trainer": "VRL001", "ttrl-keys-of-a-fork": "VRL001", "olmocr-groups-of-28": "TRL3814/groups",
     "trlx-batch-of-the-ds-file": "DSP004", "x-r1-name-of-a-newer-trl": "PYT5808/name",
+    "verl-two-way-rollout-on-one-card": "LCH5095/verl_rollout", "liger-keyword-of-an-older-trl": "TRL2205/removed",
+    "open-r1-demo-without-dataset": "LCH025", "vllm-fp8-cache-on-volta": "GPU7876/triton_fp8",
+    "prismatic-torchrun-in-every-task": "LCH029", "vllm-container-without-shared-memory": "HST001",
+    "transformers-reentrant-after-all": "PFT005", "unsloth-prompts-over-the-context": "TRL022",
 }  # fmt: skip
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor import data
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.data.launchers import nearest, table
+from doctor.facts.packages import Packages
+from doctor.facts.script import Script
+from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -19,9 +25,12 @@ SURPLUS = TOML["surplus"]
 MISSING = TOML["missing"]
 VALUE = TOML["value"]
 READ = TOML["read"]
+LACKING = TOML["lacking"]
 AMBIGUOUS = TOML["ambiguous"]
 
 
+#: fields of TRL's classes for parsers that some release has no default for
+_TRLS_OWN = ("dataset_name",)
 #: first words of a command that was handed to a server as its arguments
 _COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|torchrun|sleep)$|\S{0,80}/\S{1,160}$")
 
@@ -30,6 +39,36 @@ _COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|
 #: whose options are known here
 _LAUNCHERS = frozenset({"torchrun", "deepspeed", "accelerate"})
 _SERVERS = {"launch_server.py": "sglang", "api_server.py": "vllm", "vllm": "vllm", "launch_router.py": "sglang-router"}
+
+
+@check(PROBLEM)
+def required_arguments_given(training: Training, script: Script, packages: Packages) -> Judgement:
+    """What the script's parser asks for and neither command nor file gives; a release of TRL asks for some itself."""
+    given = training.given_by_command
+    if given is None:
+        return
+    version = packages.version("trl")
+    asked = [*training.asked_of_command, *_asked_by_trl(script, version or "")]
+    names = [name for name in dict.fromkeys(asked) if name not in given]
+    if names:
+        yield found(
+            PROBLEM, LACKING, confidence=LIKELY, names=_listed(names), where=Where(file=script.path),
+            commands=(" ".join(f"--{name} ..." for name in names[:4]),),
+            evidence=(Observed.quoted(script.path, ", ".join(names)),),
+        )  # fmt: skip
+
+
+def _asked_by_trl(script: Script, version: str) -> Iterator[str]:
+    """Fields without a default in the installed TRL, of its classes that the parser fills."""
+    for name in script.parses_arguments_into:
+        local = script.classes.get(name)
+        base = local.base if local is not None else name
+        for field in _TRLS_OWN:
+            if base is None or (local is not None and field in local.fields):
+                continue
+            history = data.trl_argument(base, field)
+            if history is not None and history.exists_in(version) and history.default_in(version) is None:
+                yield field
 
 
 def explain(hits: Hits) -> Finding | None:

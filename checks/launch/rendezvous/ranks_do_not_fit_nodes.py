@@ -12,7 +12,7 @@ from doctor.catalogue.nodes.departures import told_apart
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.nodes.readings import named
 from doctor.catalogue.problem import ERROR, WARNING
-from doctor.catalogue.shared.allocation import job_nodes
+from doctor.catalogue.shared.allocation import job_nodes, tasks_of_a_node
 from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.launch import Launch
@@ -28,6 +28,10 @@ ODD = TOML["odd"]
 SPLIT = TOML["split"]
 FIRST_ONLY = TOML["first_only"]
 FEW_ALLOCATED = TOML["few_allocated"]
+MANY_LAUNCHERS = TOML["many_launchers"]
+
+#: start the processes of a node themselves, so that a node needs one of them
+_LAUNCHERS = frozenset({"accelerate", "torchrun", "deepspeed"})
 
 
 @check(PROBLEM)
@@ -64,6 +68,20 @@ def job_starts_its_nodes(launch: Launch, world: World | None) -> Judgement:
         )  # fmt: skip
     elif world is not None and (world.machines or 1) > nodes:
         yield found(PROBLEM, FEW_ALLOCATED, wanted=world.machines, count=nodes, confidence=LIKELY, evidence=evidence)
+
+
+@check(PROBLEM)
+def one_launcher_a_node(launch: Launch, world: World) -> Judgement:
+    """A launcher in every task of a node: each makes processes for all cards of it."""
+    tasks = tasks_of_a_node(launch)
+    if launch.kind not in _LAUNCHERS or tasks is None or tasks[0] < 2 or (world.local_processes or 1) < 2:
+        return
+    count, setting = tasks
+    yield found(
+        PROBLEM, MANY_LAUNCHERS, count=count, launcher=launch.kind, processes=world.local_processes, confidence=LIKELY,
+        commands=("srun --ntasks-per-node=1",),
+        evidence=(Observed.quoted(setting.name, setting.text), Observed.quoted("command", " ".join(launch.argv))),
+    )  # fmt: skip
 
 
 @check(PROBLEM)

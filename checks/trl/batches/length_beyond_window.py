@@ -5,11 +5,12 @@ from __future__ import annotations
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.problem import ERROR, WARNING
-from doctor.catalogue.settings import place_of
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, vllm_mode, whole_argument
 from doctor.catalogue.words import words_of
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
+from doctor.facts.script import Script
 from doctor.facts.training import Training
 
 TOML = words_of(__name__)
@@ -17,6 +18,7 @@ PROBLEM = TOML.problem
 REFUSED = TOML["refused"]
 CUT = TOML["cut"]
 BEYOND = TOML["beyond"]
+LOADED = TOML["loaded"]
 
 
 def _engine_length(training: Training, packages: Packages, mode: str, completion: int) -> int | None:
@@ -63,3 +65,22 @@ def length_beyond_window(training: Training, packages: Packages, model: Model | 
             completion=completion,
             room=0,
         )
+
+
+@check(PROBLEM)
+def loaded_for_less(training: Training, script: Script | None) -> Judgement:
+    """Unsloth makes its engine for `max_seq_length` of `from_pretrained`, whatever the training's arguments say."""
+    loaded = training.model_arguments.get("max_seq_length")
+    length = whole(loaded.value) if loaded is not None and loaded.known else None
+    imports = script.imports if script is not None else ()
+    if length is None or not is_grpo(training) or not any(each.partition(".")[0] == "unsloth" for each in imports):
+        return
+    prompt, completion = (training.get(name) for name in ("max_prompt_length", "max_completion_length"))
+    sizes = [whole(each.value) if each is not None and each.known else None for each in (prompt, completion)]
+    if None in sizes or sum(each or 0 for each in sizes) <= length:
+        return
+    yield found(
+        PROBLEM, LOADED, length=length, prompt=sizes[0], completion=sizes[1], confidence=LIKELY,
+        severity=ERROR if (sizes[0] or 0) >= length else WARNING, where=place_of(loaded, prompt, completion),
+        evidence=quoted(loaded, prompt, completion), commands=(f"max_seq_length={sum(each or 0 for each in sizes)}",),
+    )  # fmt: skip

@@ -23,6 +23,26 @@ def job_nodes(launch: Launch) -> int | None:
     return 1 if setting is None else whole(setting.value)
 
 
+def tasks_of_a_node(launch: Launch) -> tuple[int, Observed] | None:
+    """(Tasks that `srun` starts on a node, the option that says so); None without `srun`, or where they are not told.
+
+    `srun` takes what its own line does not say from the job (https://slurm.schedmd.com/srun.html#OPT_ntasks-per-node).
+    """
+    options = launch.wrapper_options
+    if "srun" not in launch.wrappers:
+        return None
+    nodes = options.get("srun.nodes")
+    count = whole(nodes.value) if nodes is not None else job_nodes(launch) if "sbatch.nodes" in options else None
+    for name in ("srun.ntasks", "srun.ntasks_per_node", "sbatch.ntasks_per_node", "sbatch.ntasks"):
+        number = whole(options[name].value) if name in options else None
+        if number is None:
+            continue
+        if name.endswith("per_node"):
+            return number, options[name]
+        return (number // count, options[name]) if count and number % count == 0 else None
+    return None
+
+
 def job_gpus(launch: Launch) -> tuple[int, Observed] | None:
     """(GPUs of a node, the option that says so); None where the job's options say nothing that can be counted."""
     options = launch.wrapper_options

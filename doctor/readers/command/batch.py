@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import suppress
 
@@ -17,6 +18,13 @@ _FLAGS = frozenset({
     "--contiguous", "--verbose", "-v", "--quiet", "-Q", "--test-only", "--oversubscribe", "-s", "--spread-job",
     "--use-min-nodes", "--reboot", "--kill-on-invalid-dep", "--ignore-pbs", "--get-user-env", "-I",
 })  # fmt: skip
+#: options whose numbers the job finds in a variable
+_TOLD = {
+    "nodes": "SLURM_NNODES", "ntasks": "SLURM_NTASKS", "ntasks_per_node": "SLURM_NTASKS_PER_NODE",
+    "cpus_per_task": "SLURM_CPUS_PER_TASK", "gpus_per_node": "SLURM_GPUS_PER_NODE", "gpus": "SLURM_GPUS",
+}  # fmt: skip
+_GPUS = re.compile(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
+_GPUS_OF_GRES = re.compile(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?:(\d+)")
 #: options that say what a job gets
 RESOURCES = frozenset({
     "nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres", "cpus_per_task", "mem",
@@ -40,6 +48,26 @@ def options(words: list[str]) -> tuple[dict[str, str], list[str]]:
             value = rest.pop(0)
         found[_SHORT.get(name, name.lstrip("-").replace("-", "_"))] = value
     return found, rest
+
+
+def variables(given: dict[str, str], script: str) -> dict[str, str]:
+    """What Slurm sets in the job by its options alone; most are set only where the option was given.
+
+    https://slurm.schedmd.com/sbatch.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES
+    """
+    found = {variable: given[option] for option, variable in _TOLD.items() if given.get(option, "").isdigit()}
+    found["SLURM_JOB_NAME"] = given.get("job_name", script)
+    if "SLURM_NNODES" in found:
+        found["SLURM_JOB_NUM_NODES"] = found["SLURM_NNODES"]
+    each, nodes = found.get("SLURM_NTASKS_PER_NODE"), found.get("SLURM_NNODES")
+    if "SLURM_NTASKS" not in found and each and nodes:
+        found["SLURM_NTASKS"] = str(int(each) * int(nodes))
+    if "SLURM_NTASKS" in found:
+        found["SLURM_NPROCS"] = found["SLURM_NTASKS"]
+    gpus = _GPUS.fullmatch(given.get("gpus_per_node", "")) or _GPUS_OF_GRES.fullmatch(given.get("gres", ""))
+    if gpus:
+        found["SLURM_GPUS_ON_NODE"] = gpus[1]
+    return found
 
 
 def directives(text: str) -> dict[str, str]:

@@ -6,6 +6,8 @@ https://docs.podman.io/en/latest/markdown/podman-run.1.html.
 
 from __future__ import annotations
 
+import re
+
 from doctor.base.record import record
 
 PROGRAMS = frozenset({"docker", "podman", "nerdctl"})
@@ -15,6 +17,26 @@ _FLAGS = frozenset({
     "--quiet", "--disable-content-trust", "--replace", "--tls-verify", "-dt", "-td", "-di",
 })  # fmt: skip
 _SHORT = {"-e": "env", "-v": "volume", "-w": "workdir", "-m": "memory", "-u": "user"}
+
+
+#: vLLM's own images, of which what follows the image's name are arguments of the server
+#: (https://docs.vllm.ai/en/stable/deployment/docker.html)
+_OF_VLLM = re.compile(r"(?:\S+/)?vllm/vllm-openai(?:-\w+)?(?:[:@]\S*)?")
+
+
+def entered(image: str, command: tuple[str, ...], entry: list[str]) -> tuple[str, ...]:
+    """What a container runs: its entry point, if that is known, in front of the command.
+
+    vLLM's was `python3 -m vllm.entrypoints.openai.api_server`, which takes the model by `--model` alone, and is
+    `vllm serve`.
+    """
+    if entry:
+        return (*entry[-1].split(), *command)
+    if _OF_VLLM.fullmatch(image) is None:
+        return command
+    if command and not command[0].startswith("-"):
+        return ("vllm", "serve", *command)
+    return ("python3", "-m", "vllm.entrypoints.openai.api_server", *command)
 
 
 @record

@@ -96,7 +96,8 @@ class Opener:
         for name in batch.RESOURCES & options.keys():
             full = f"sbatch.{name}"
             state.options[full] = Observed.written(full, guess(options[name]), True, options[name])
-        return self._read(state, text, path, rest, set_elsewhere=_SLURM)
+        told = batch.variables(options, os.path.basename(path) if path != "--wrap" else "wrap")  # noqa: PTH119
+        return self._read(state, text, path, rest, set_elsewhere=_SLURM, told=told)
 
     def _make(self, state: Unwrapped, words: list[str]) -> Launch | None:
         from doctor.readers.command import makefile
@@ -144,17 +145,18 @@ class Opener:
             return []
 
     def _container(self, state: Unwrapped, words: list[str]) -> Launch | None:
-        from doctor.readers.command.containers import contained
+        from doctor.readers.command.containers import contained, entered
 
         found = contained(words)
         if isinstance(found, str):
             state.not_understood = found
             return None
-        if not found.command:
+        command = list(entered(found.image, found.command, found.values("entrypoint")))
+        if not command:
             state.not_understood = f"`{words[0]}` starts what the image `{found.image[:80]}` starts automatically"
             return None
-        inner = Unwrapped(list(found.command), (found.values("workdir") or ["/"])[-1])
-        launch = self._again(inner, [*found.command], inner.folder)
+        inner = Unwrapped(command, (found.values("workdir") or ["/"])[-1])
+        launch = self._again(inner, list(command), inner.folder)
         script = _outside(launch.script or "", found.values("volume"), state.folder)
         if launch.script and script is None:
             why = launch.not_understood or f"`{launch.script}` is in the image and was not read"
@@ -203,9 +205,17 @@ class Opener:
         return {**inherited, **state.environment}
 
     def _read(
-        self, state: Unwrapped, text: str, path: str, words: list[str], set_elsewhere: tuple[str, ...] = ()
+        self,
+        state: Unwrapped,
+        text: str,
+        path: str,
+        words: list[str],
+        *,
+        set_elsewhere: tuple[str, ...] = (),
+        told: Mapping[str, str] | None = None,
     ) -> Launch | None:
-        scope = Scope(self._variables(state), [words[0], *words[1:]], state.folder, set_elsewhere)
+        """The command of a script; `told`: variables that a scheduler sets, `set_elsewhere`: beginnings of others."""
+        scope = Scope({**self._variables(state), **(told or {})}, list(words), state.folder, set_elsewhere)
         if "sbatch" not in state.wrappers:
             state.wrappers.append("bash")
         try:

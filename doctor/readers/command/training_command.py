@@ -28,8 +28,11 @@ from doctor.readers.command.training_owners import (
     owners_of_trl,
 )
 from doctor.readers.command.training_picks import Picks, pick
+from doctor.readers.command.training_required import asked_of, given_by
 
 _ATTRIBUTE = later(r"(\w+)\.(\w+)")
+#: of a class of models, by its name
+_LOADS_MODEL = later(r"\.(?:Auto\w*Model\w*|\w+For\w+|\w+Model)\.from_pretrained$")
 _FILE_LOADERS = frozenset({"json", "csv", "parquet", "arrow", "text"})
 #: keywords that mean the same in every adapter's configuration of PEFT, RandLoraConfig's or IA3Config's too
 _EVERY_ADAPTER = frozenset({"target_modules", "modules_to_save", "task_type", "inference_mode"})
@@ -195,6 +198,8 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
         environment_set={**script.environment_set, **given.environment},
         nested=sources.all(nested),
         rows=trainer.rows if trainer else None,
+        asked_of_command=asked_of(script),
+        given_by_command=given_by(script, given, words),
     )
 
 
@@ -271,7 +276,9 @@ class _Model:
 
 def _model(trainer: Call | None, script: Script, sources: _Sources) -> _Model:
     if trainer is None:
-        return _Model(_given_model(script, sources), {})
+        loads = [each for each in script.calls_of("from_pretrained") if _LOADS_MODEL.search(each.origin)]
+        alone = loads[0] if len(loads) == 1 and not loads[0].conditional else None
+        return _Model(_given_model(script, sources), {}) if alone is None else _loaded_model(alone, sources)
     written = trainer.arguments.get("model")
     resolved = sources.resolved(written) if written is not None else None
     if resolved is not None and isinstance(resolved.value, str):

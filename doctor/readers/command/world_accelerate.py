@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.base.evidence import Observed
-from doctor.readers.command.world_parts import Asked, gpus_left, number, stage_and_offload, text
+from doctor.readers.command.world_parts import Asked, gpus_left, number, stage_and_offload, text, to_come
 
 _TYPES = ("multi_gpu", "tpu", "tpu_use_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 _BACKENDS = {
@@ -32,10 +32,10 @@ def accelerate_world(asked: Asked) -> dict[str, Any]:
         return {**fields, "machines": None}
     count, source = _num_processes(asked)
     backend = _backend(asked, count)
-    machines = number(asked.either("num_machines")) or 1
+    machines = _or(asked.either("num_machines"), 1)
     fields |= {
         "machines": machines,
-        "machine_rank": number(asked.either("machine_rank")) or 0,
+        "machine_rank": _or(asked.either("machine_rank"), 0),
         "backend": backend,
         "mixed_precision": _precision(asked, backend),
     }
@@ -44,10 +44,15 @@ def accelerate_world(asked: Asked) -> dict[str, Any]:
     fields |= _rendezvous(asked, machines) | _parallel(asked, backend)
     if asked.uses_cpu:
         fields["backend"] = "cpu"
-    if count is None or count < 1 or count // machines < 1:
+    if machines is None or count is None or count < 1 or count // machines < 1:
         return {**fields, "processes_from": source}
     local = count // machines
     return {**fields, "processes": local * machines, "local_processes": local, "processes_from": source}
+
+
+def _or(setting: Observed | None, default: int) -> int | None:
+    """The number, else its default; None where only the run will tell it."""
+    return None if to_come(setting) else number(setting) or default
 
 
 def _gpus(asked: Asked) -> dict[str, Any]:
@@ -93,12 +98,13 @@ def _simple(asked: Asked, count: int | None, source: Observed | None) -> dict[st
     return {"processes": 1, "local_processes": 1}
 
 
-def _rendezvous(asked: Asked, machines: int) -> dict[str, Any]:
+def _rendezvous(asked: Asked, machines: int | None) -> dict[str, Any]:
     """Address and port; port 0 stands for a free one."""
     setting = asked.either("main_process_port")
     port = _PORT if setting is None or setting.value is None else number(setting)
     address = text(asked.either("main_process_ip"))
-    return {"master_addr": address or ("127.0.0.1" if machines == 1 else None), "master_port": port or None}
+    alone = machines == 1 and not to_come(asked.either("main_process_ip"))
+    return {"master_addr": address or ("127.0.0.1" if alone else None), "master_port": port or None}
 
 
 def _parallel(asked: Asked, backend: str | None) -> dict[str, Any]:

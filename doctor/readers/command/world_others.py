@@ -12,7 +12,7 @@ from typing import Any
 from doctor.base.evidence import Observed
 from doctor.base.fact import BrokenFile, Unavailable
 from doctor.readers.command import swift
-from doctor.readers.command.world_parts import Asked, gpus_left, number, text, trainers_backend
+from doctor.readers.command.world_parts import Asked, gpus_left, number, text, to_come, trainers_backend
 from doctor.readers.files.text import read_text
 
 _DEEPSPEED_PORT = 29500
@@ -26,7 +26,7 @@ def torchrun_world(asked: Asked) -> dict[str, Any]:
     setting = _torchrun_option(asked, "nproc_per_node")
     local = _nproc(asked, setting)
     stated = _torchrun_option(asked, "nnodes")
-    nodes = "" if _empty(stated) else text(stated) or "1"
+    nodes = "" if to_come(stated) else text(stated) or "1"
     least, _, most = nodes.partition(":")
     machines = number(most or least) if not most or most == least else None
     processes = local * machines if local is not None and machines is not None else None
@@ -48,18 +48,13 @@ def _torchrun_option(asked: Asked, name: str) -> Observed | None:
     return asked.options.get(name) or (Observed.written(f"PET_{name.upper()}", value, True, value) if value else None)
 
 
-def _empty(setting: Observed | None) -> bool:
-    """`--nnodes=$WORLD_SIZE` where nobody has set the variable yet: what the job will say, and no default."""
-    return setting is not None and setting.known and setting.value == ""
-
-
 def _machine_rank(setting: Observed | None) -> int | None:
-    return None if _empty(setting) else number(setting) or 0
+    return None if to_come(setting) else number(setting) or 0
 
 
 def _nproc(asked: Asked, setting: Observed | None) -> int | None:
     """Processes on this machine; "auto" counts GPUs, or CPUs where there is none, which is not guessed here."""
-    if _empty(setting):
+    if to_come(setting):
         return None
     value = text(setting) or "1"
     if value in {"gpu", "auto"}:
@@ -74,15 +69,17 @@ def _torchrun_rendezvous(asked: Asked, machines: int | None) -> dict[str, Any]:
     address = text(_torchrun_option(asked, "master_addr"))
     port = number(_torchrun_option(asked, "master_port"))
     endpoint = text(_torchrun_option(asked, "rdzv_endpoint"))
+    if to_come(_torchrun_option(asked, "rdzv_endpoint")):
+        return {}
     if endpoint:
         host, _, tail = endpoint.rpartition(":") if ":" in endpoint else (endpoint, "", "")
         return {"master_addr": host or None, "master_port": number(tail) or None}
     if address is None and port is None and machines == 1:
         return {}
-    to_come = {name: _empty(_torchrun_option(asked, name)) for name in ("master_addr", "master_port")}
+    told_later = {name: to_come(_torchrun_option(asked, name)) for name in ("master_addr", "master_port")}
     return {
-        "master_addr": address or (None if to_come["master_addr"] else "127.0.0.1"),
-        "master_port": port or (None if to_come["master_port"] else 29500),
+        "master_addr": address or (None if told_later["master_addr"] else "127.0.0.1"),
+        "master_port": port or (None if told_later["master_port"] else 29500),
     }
 
 
@@ -100,15 +97,17 @@ def deepspeed_world(asked: Asked) -> dict[str, Any]:
     """Fields of World for the `deepspeed` command."""
     hosts = _hosts(asked)
     fields: dict[str, Any] = _precision(asked)
-    fields["master_port"] = number(asked.options.get("master_port")) or _DEEPSPEED_PORT
+    port = asked.options.get("master_port")
+    fields["master_port"] = number(port) or (None if to_come(port) else _DEEPSPEED_PORT)
     if isinstance(hosts, BrokenFile):
         return {**fields, "machines": None, **trainers_backend(asked, None)}
     if hosts:
         fields |= _on_hosts(asked, hosts)
     else:
         fields |= {"machines": 1, "machine_rank": 0, "master_addr": "127.0.0.1", **_on_this_machine(asked)}
-    if text(asked.options.get("master_addr")):
-        fields["master_addr"] = text(asked.options.get("master_addr"))
+    address = asked.options.get("master_addr")
+    if text(address) or to_come(address):
+        fields["master_addr"] = text(address)
     return {**fields, **trainers_backend(asked, fields.get("processes"))}
 
 
@@ -175,7 +174,9 @@ def _on_this_machine(asked: Asked) -> dict[str, Any]:
     include, exclude = text(asked.options.get("include")), text(asked.options.get("exclude"))
     everything = [gpu.index for gpu in asked.gpus.gpus] if asked.gpus is not None else None
     slots: list[int] | None
-    if asked_gpus is not None and asked_gpus > 0:
+    if any(to_come(asked.options.get(name)) for name in ("num_gpus", "include", "exclude")):
+        slots, by = None, None
+    elif asked_gpus is not None and asked_gpus > 0:
         slots, by = list(range(asked_gpus)), "--num_gpus"
     elif include:
         slots, by = (sorted({each for part in _filter(include).values() for each in part}) or everything), "--include"

@@ -14,6 +14,7 @@ from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 from doctor.facts.visible import listed, visible
+from doctor.readers.script.shell_words import unknown
 
 
 @record
@@ -69,8 +70,18 @@ def number(value: Any) -> int | None:
 
 
 def text(setting: Observed | None) -> str | None:
-    """A non-empty text out of a setting."""
-    return str(setting.value) if setting is not None and setting.known and setting.value not in (None, "") else None
+    """A non-empty text out of a setting, None of one that only the run will tell."""
+    return None if setting is None or setting.value is None or to_come(setting) else str(setting.value)
+
+
+def to_come(setting: Observed | None) -> bool:
+    """Whether a setting is given whose value only the run will tell: no default stands in its place.
+
+    `--nnodes=$WORLD_SIZE` where nobody has set the variable yet, `--master_addr=$(hostname -i)` in a script.
+    """
+    if setting is None or setting.value is None:
+        return setting is not None and not setting.known
+    return not setting.known or setting.value == "" or (isinstance(setting.value, str) and unknown(setting.value))
 
 
 def stage_and_offload(asked: Asked) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from doctor.readers.script.ast_values import Values
 
 _TYPES = frozenset({"int", "float", "str", "bool"})
 _PARSED = frozenset({"parse_args", "parse_known_args"})
+#: a parser of parts, of which a command uses some; defaults that are set elsewhere
+_DIVIDED = frozenset({"add_subparsers", "set_defaults", "add_parser"})
 
 
 def read(module: Module, values: Values) -> tuple[dict[str, Flag], str | None]:
@@ -19,9 +21,10 @@ def read(module: Module, values: Values) -> tuple[dict[str, Flag], str | None]:
     if not any(each.dotted.partition(".")[0] == "argparse" for each in module.imports):
         return {}, None
     flags: dict[str, Flag] = {}
+    alone = _one_parser(module)
     for site in module.calls:
         if getattr(site.node.func, "attr", "") == "add_argument" and site.node.args:
-            flag = _flag(site, module, values)
+            flag = _flag(site, module, values, alone=alone)
             if flag is not None:
                 flags[flag.destination] = flag
     return flags, _variable(module)
@@ -37,7 +40,16 @@ def _variable(module: Module) -> str | None:
     return None
 
 
-def _flag(site: CallSite, module: Module, values: Values) -> Flag | None:
+def _one_parser(module: Module) -> bool:
+    """Whether all options are those of one parser, which reads the command line itself."""
+    names = [getattr(site.node.func, "attr", getattr(site.node.func, "id", "")) for site in module.calls]
+    parsed = [site for site in module.calls if getattr(site.node.func, "attr", "") in _PARSED]
+    reads = len(parsed) == 1 and not (parsed[0].node.args or parsed[0].node.keywords or parsed[0].conditional)
+    return names.count("ArgumentParser") == 1 and not _DIVIDED.intersection(names) and reads
+
+
+def _flag(site: CallSite, module: Module, values: Values, *, alone: bool) -> Flag | None:
+    """An option; `alone`: no other parser may be meant to have it."""
     spot = Spot(module, site.scope, site.node.lineno)
     try:
         names = tuple(str(values.fold(each, spot)) for each in site.node.args)
@@ -72,6 +84,7 @@ def _flag(site: CallSite, module: Module, values: Values) -> Flag | None:
         converts_to="bool" if switch else name if name in _TYPES else "",
         constant=(action == "store_true") if switch else _folded(values, keywords.get("const"), spot),
         takes_value=not switch,
+        required=alone and not site.conditional and _folded(values, keywords.get("required"), spot) is True,
     )
 
 

@@ -32,7 +32,11 @@ _MORE: dict[str, frozenset[str]] = {
 }
 #: transformers has a configuration class per model; those that speak of precision and quantization are wanted
 _TRANSFORMERS_CONFIGS = later(r"(BitsAndBytes|GPTQ|Awq|Hqq|Quanto|TorchAo|FineGrainedFP8|Mxfp4|Generation)Config")
-_ANYWHERE = frozenset({"from_pretrained", "get_peft_model", "load_dataset", "FullyShardedDataParallel"})
+_ANYWHERE = frozenset({
+    "from_pretrained", "get_peft_model", "load_dataset", "FullyShardedDataParallel",
+    # what decides whether a frozen model's inputs get gradients
+    "gradient_checkpointing_enable", "enable_input_require_grads", "register_forward_hook", "requires_grad_",
+})  # fmt: skip
 
 PARSE_METHODS = frozenset(
     {"parse_args_and_config", "parse_args_into_dataclasses", "parse_json_file", "parse_yaml_file"}
@@ -87,17 +91,21 @@ class Classes:
         if definition in self._known:
             return self._known[definition]
         fields: dict[str, Observed] = {}
+        required: list[str] = []
         base: str | None = None
         for each in definition.bases:
             inner = self.local(each, spot.at(spot.scope, definition.lineno))
             if inner is not None:
                 fields = {**inner.fields, **fields}
+                required += inner.required
                 base = base or inner.base
             elif base is None:
                 base = _stack_class(self.names.origin(each, spot))
-        fields.update(self._fields(definition, spot))
+        own = self._fields(definition, spot)
+        fields.update(own)
+        required = [name for name in required if name not in own] + _without_default(definition)
         place = spot.module.source.place(definition)
-        self._known[definition] = found = LocalClass(definition.name, place, base, fields)
+        self._known[definition] = found = LocalClass(definition.name, place, base, fields, tuple(required))
         return found
 
     def _fields(self, definition: ast.ClassDef, spot: Spot) -> dict[str, Observed]:
@@ -118,6 +126,28 @@ def _default(value: ast.expr | None) -> ast.expr | None:
         if name in {"field", "HfArg", "Field"}:
             return next((each.value for each in value.keywords if each.arg == "default"), None)
     return value
+
+
+def _without_default(definition: ast.ClassDef) -> list[str]:
+    """Fields of a dataclass that have neither a default nor a factory."""
+    if not any("dataclass" in ast.unparse(each) for each in definition.decorator_list):
+        return []
+    found = []
+    for each in definition.body:
+        if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name):
+            continue
+        if "ClassVar" in ast.unparse(each.annotation):
+            continue
+        if each.value is None or _is_field_without_default(each.value):
+            found.append(each.target.id)
+    return found
+
+
+def _is_field_without_default(value: ast.expr) -> bool:
+    """`field(metadata=...)`, whose keywords are all written out."""
+    name = getattr(value.func, "id", getattr(value.func, "attr", "")) if isinstance(value, ast.Call) else ""
+    keywords = {each.arg for each in value.keywords} if isinstance(value, ast.Call) else set()
+    return name in {"field", "HfArg"} and not keywords & {"default", "default_factory", "init", None}
 
 
 def _stack_class(origin: str) -> str | None:

@@ -36,6 +36,7 @@ _PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tup
 _NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
 _MAY_CONFIGURE = later(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
 _END = 10**9  # behind the last line of a module
+_OF_COMMAND_LINE = frozenset({"parse_args_into_dataclasses", "parse_args_and_config"})
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
@@ -84,6 +85,7 @@ class _Reader:
             ignores=read_ignores(self.source.text),
             parser=self.parsers[0][0] if self.parsers else None,
             reads_config=any(_method(site.node) == "parse_args_and_config" for site in self.module.calls),
+            reads_command_line=len(self.parsers) == 1 and _reads_command_line(self.module.calls),
             tolerates_unknown=any(map(_tolerates_unknown, self.module.calls)),
             classes=self.local,
             flags=flags,
@@ -427,6 +429,13 @@ def _reached(module: Module, wanted: set[str]) -> set[str]:
 
 def _method(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def _reads_command_line(sites: list[CallSite]) -> bool:
+    """Whether every call that fills classes from a command line is given no other one."""
+    calls = [site.node for site in sites if _method(site.node) in _OF_COMMAND_LINE]
+    elsewhere = {"args", "args_filename"}
+    return bool(calls) and not any(each.args or elsewhere & {key.arg for key in each.keywords} for each in calls)
 
 
 def _tolerates_unknown(site: CallSite) -> bool:
