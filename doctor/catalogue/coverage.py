@@ -20,15 +20,15 @@ BY_OTHERS, _OF_OTHERS = "by others", "check of "
 COLUMNS = ("problems", "before", BY_OTHERS, "during", "after", OPEN)
 #: areas whose problems show in the figures or events of a run alone, unless their file says otherwise
 _IN_THE_RUN: Mapping[str, str] = {
-    "rl": "it shows in the figures of the run", "numerics": "it shows in the figures of the run",
-    "perf": "it shows in times and loads of the run", "gpu": "it is an event of the device or its driver",
+    "rl": "only metrics of the run show it", "numerics": "only metrics of the run show it",
+    "perf": "only times and loads of the run show it", "gpu": "it is an event of the device or its driver",
     "nccl": "it is an event of the links between processes", "host": "it is an event of the machine",
-    "unknown": "what it is shows in the log alone", "tracking": "the service answers in the run alone",
-    "ray": "it is an event of the cluster", "checkpoint": "it shows in what the run writes or reads",
-    "memory": "what the run holds is known when it holds it",
+    "unknown": "only the log shows the cause", "tracking": "the service answers only during the run",
+    "ray": "it is an event of the cluster", "checkpoint": "only what the run writes or reads shows it",
+    "memory": "the memory in use is known only during the run",
 }  # fmt: skip
 _NO_FIGURES = "no figure of a run shows it"
-_BY_ROWS = "its rows are seen, each by itself"
+_BY_ROWS = "a table: its rows are counted"
 
 
 @record
@@ -83,7 +83,7 @@ def _follows(words: ProblemWords) -> bool:
 
 def _before(entry: Entry) -> str:
     if entry.has_rule and not entry.has_signatures:
-        return "it shows in the figures of the run"
+        return "only metrics of the run show it"
     return _IN_THE_RUN.get(entry.area, OPEN) if not entry.affects else OPEN
 
 

@@ -63,10 +63,10 @@ def main(paths: Sequence[str]) -> None:
     cards = [card_of(Path(each)) for each in paths]
     claims = tomllib.loads((HERE / "claims.toml").read_text())["claim"]
     print("# What was measured on GPUs\n")
-    print("`tools/gpu_truth/run.sh` measures on a machine with a GPU what the docs claim, in half an hour and")
-    print("without a network; `tools/gpu_truth/report.py` makes this page of what it brings home.\n")
+    print("`tools/gpu_truth/run.sh` measures what the docs claim, on a machine with a GPU, in half an hour and")
+    print("without a network. `tools/gpu_truth/report.py` makes this page from its results.\n")
     if not cards:
-        print("No results are at hand: every line below waits for a card.\n")
+        print("There are no results yet: every line below waits for a card.\n")
     for card in cards:
         print("\n".join(card.lines()) + "\n")
     print(table(claims, cards))
