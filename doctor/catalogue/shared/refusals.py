@@ -166,7 +166,7 @@ MESSAGES = {
         en=Words(
             "{program} refuses the configuration: {settings} is not set as required[?numbers| (it met {numbers})?]",
             "Its validation ends the run before training: the chosen mode or algorithm requires this setting, and "
-            "it is empty, misspelt or at another place in the configuration.",
+            "it is empty, misspelled or at another place in the configuration.",
             "Set {settings} in the configuration or on the command line, and compare its place with the default "
             "configuration of the installed release.",
         ),
@@ -229,7 +229,7 @@ MESSAGES = {
         en=Words(
             "{program} refuses the configuration: it knows no {kind}`{value}`[?allowed|, only {allowed}?]",
             "Its validation looks a name up among those that this release registers, and the one that was chosen "
-            "is not there: it is misspelt, belongs to another release, or is one of your own that was not registered.",
+            "is not there: it is misspelled, belongs to another release, or is one of your own that was not registered.",
             "Choose a name that the installed release has[?allowed|: {allowed}?]. A name from newer documentation "
             "needs that release; one of your own has to be registered, and its module imported, before it is looked "
             "up.",
