@@ -34,6 +34,9 @@ def manual_zh(entry: Entry) -> Manual | None:
     words = list(dict.fromkeys(_words(entry)))
     if not words:
         return None
+    if entry.rows:  # sentences of many rows in one paragraph say nothing: the rows are listed, each by its own name
+        sections = {_HEADINGS.get(heading, heading): text for heading, text in manual(entry).sections.items()}
+        return Manual(f"{entry.id} {entry.name}", sections)
     sections = {
         heading: text
         for heading, parts in (
@@ -43,8 +46,17 @@ def manual_zh(entry: Entry) -> Manual | None:
     }  # fmt: skip
     for heading, text in manual(entry).sections.items():
         sections[_HEADINGS.get(heading, heading)] = text
-    title = next((each.headline for each in words if _is_whole(each.headline)), None)
-    return Manual(title or f"{entry.id} {entry.name}", sections)
+    return Manual(_title(words) or f"{entry.id} {entry.name}", sections)
+
+
+def title_zh(entry: Entry) -> str | None:
+    """A row in a list: the headline of its only message; None where there are several, or it names what was seen."""
+    words = list(_words(entry))
+    return _title(words) if len(words) == 1 else None
+
+
+def _title(words: list[Words]) -> str | None:
+    return next((each.headline for each in words if _is_whole(each.headline)), None)
 
 
 def _sentences(texts: list[str]) -> str:
@@ -70,8 +82,12 @@ def _is_whole(text: str) -> bool:
 
 
 def found_by(entry: Entry) -> str:
-    """When the problem is recognised."""
-    ways = ((entry.checks, "启动前检查"), (entry.has_rule, "运行中监测"), (entry.has_signatures, "日志分析"))
+    """When the problem is recognised; a table by the ways of its rows."""
+    one_of = [entry, *(each for each in load() if each.id in entry.rows)] if entry.rows else [entry]
+    ways = (
+        (any(each.checks for each in one_of), "启动前检查"), (any(each.has_rule for each in one_of), "运行中监测"),
+        (any(each.has_signatures for each in one_of), "日志分析"),
+    )  # fmt: skip
     return "、".join(name for has, name in ways if has)
 
 

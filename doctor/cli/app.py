@@ -193,6 +193,9 @@ def _show(exc: click.ClickException, argv: list[str]) -> None:
     """Say why a call is refused; in Chinese where that was asked for."""
     from doctor.base.redact import redact_text
 
+    if isinstance(exc, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # of click 8.2: the help itself
+        exc.show()
+        return
     said = exc.format_message()
     told = redact_text(_translated(said, argv), homes=False)
     if told == said:

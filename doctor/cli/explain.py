@@ -93,8 +93,19 @@ def _rows(rows: Any, language: str) -> str:
     if not rows:
         return ""
     heading = "包括(每项都可用 `doctor explain ID/名称` 查看)" if language == "zh" else "What it covers"
-    told = "".join(f"- `{each.id}`: {each.title}\n" for each in rows)
+    titled = _title_zh if language == "zh" else _title
+    told = "".join(f"- `{each.id}`: {titled(each)}\n" for each in rows)
     return f"\n## {heading}\n\n{told}"
+
+
+def _title(entry: Any) -> Any:
+    return entry.title
+
+
+def _title_zh(entry: Any) -> Any:
+    from doctor.catalogue.manual_zh import title_zh
+
+    return title_zh(entry) or entry.title
 
 
 def _in_chinese(entry: Any) -> Any:

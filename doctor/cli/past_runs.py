@@ -47,8 +47,12 @@ _FORM = click.option("--format", "form", type=click.Choice(("text", "json")), de
 _LANG = click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 
 
+def _language(lang: str | None) -> str:
+    return options.language(lang, options.user_settings(Path.cwd(), ()))
+
+
 def _words(lang: str | None) -> dict[str, str]:
-    return WORDS[options.language(lang, options.user_settings(Path.cwd(), ()))]
+    return WORDS[_language(lang)]
 
 
 @click.command()
@@ -124,10 +128,13 @@ def compare(paths: tuple[Path, ...], last_good: bool, form: str, lang: str | Non
     if form == "json":
         click.echo(json_text({"schema": "doctor-runs-compared/1", **found.as_data()}, indent=2))
     else:
+        from doctor.catalogue.reasons import translated
         from doctor.render.console import console_for
         from doctor.render.runs import draw_compared
 
-        draw_compared(found.as_data(), words, console_for(sys.stdout))
+        data, language = found.as_data(), _language(lang)
+        data["unknown"] = {part: translated(why, language) for part, why in data["unknown"].items()}
+        draw_compared(data, words, console_for(sys.stdout))
         click.echo(words["usage"].format(old=_short(folders[0]), new=_short(folders[1])))
     return 1 if found.changes or found.departed else 0
 

@@ -13,7 +13,7 @@ SENTENCES = {
         "rehearsed": "the rehearsal passed; launching the command",
         "not_rehearsed": "not launched: the rehearsal found errors (remove `--rehearse` to launch anyway)",
         "no_guard": "no guard: {reason}",
-        "usage": "how the GPUs were used: doctor report {path}",
+        "usage": "figures and phases: doctor report {path}",
         "stopped": "the guard stopped this run: exit code {code} instead of 0 (`--stopped-exit 0` keeps 0)",
         "ended": "the command ended with exit code {code}",
         "nothing_to_examine": "exit code {code}, and nothing to examine: {reason}",
@@ -45,7 +45,7 @@ SENTENCES = {
             "({error})"
         ),
         "no_report": "no report could be made ({error}); this is a bug in the doctor",
-        "nothing_watched": "the guard watched nothing: no process created a transformers trainer or a DeepSpeed engine",
+        "nothing_watched": "the guard watched nothing: no process created a Transformers trainer or a DeepSpeed engine",
     },
     "zh": {
         "folder": "运行目录 {path}",
@@ -55,7 +55,7 @@ SENTENCES = {
         "rehearsed": "演练通过;开始启动命令",
         "not_rehearsed": "未启动:演练发现错误(去掉 `--rehearse` 可照原样启动)",
         "no_guard": "没有 guard:{reason}",
-        "usage": "GPU 的使用情况:doctor report {path}",
+        "usage": "数据与各阶段:doctor report {path}",
         "stopped": "guard 停止了本次运行:退出码为 {code} 而不是 0(`--stopped-exit 0` 保留 0)",
         "ended": "命令以退出码 {code} 结束",
         "nothing_to_examine": "退出码 {code},没有可供检查的内容:{reason}",

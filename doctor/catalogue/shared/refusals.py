@@ -229,7 +229,7 @@ MESSAGES = {
         en=Words(
             "{program} refuses the configuration: it knows no {kind}`{value}`[?allowed|, only {allowed}?]",
             "Its validation looks a name up among those that this release registers, and the one that was chosen "
-            "is not there: it is misspelled, belongs to another release, or is one of your own that was not registered.",
+            "is not there: it is misspelled, belongs to another release, or is your own and was not registered.",
             "Choose a name that the installed release has[?allowed|: {allowed}?]. A name from newer documentation "
             "needs that release; one of your own has to be registered, and its module imported, before it is looked "
             "up.",

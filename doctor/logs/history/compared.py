@@ -138,7 +138,7 @@ def _is_option(word: str) -> bool:
 def _made_of(old: Path, new: Path, unknown: dict[str, str]) -> Iterator[Difference]:
     one, other = kept.read(RunDir(old)), kept.read(RunDir(new))
     if not one or not other:
-        without = " and ".join(path.name for path, data in ((old, one), (new, other)) if not data)
+        without = ", ".join(path.name for path, data in ((old, one), (new, other)) if not data)
         unknown.update(dict.fromkeys(("configuration", "code", "data"), f"not kept in {without}"))
         return
     yield from _files(old, new, one, other)
@@ -219,7 +219,7 @@ def _facts(old: Path, new: Path, unknown: dict[str, str]) -> Iterator[Difference
             states.append(None)
     before, after = states
     if before is None or after is None:
-        without = " and ".join(path.name for path, state in ((old, before), (new, after)) if state is None)
+        without = ", ".join(path.name for path, state in ((old, before), (new, after)) if state is None)
         unknown.update(dict.fromkeys(("environment", "machine"), f"no facts in {without}"))
         return
     for change in differences(before, after):
