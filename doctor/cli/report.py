@@ -171,7 +171,7 @@ def _compare(paths: tuple[Path, ...], chosen: dict[str, Any], language: str) -> 
         screen, names = console_for(sys.stdout), _names(*paths)
         comparison.draw(parts, names, screen, language)
         screen.print()
-        draw_comparison(first, second, names, screen, language)
+        draw_comparison(first, second, screen, language)
     if chosen["page"]:
         _write_comparison(chosen["page"], parts, _names(*paths), language)
     return 0
@@ -197,6 +197,5 @@ def _as_row(difference: Any) -> dict[str, Any]:
 def _write_comparison(path: Path, parts: list[dict[str, Any]], names: tuple[str, str], language: str) -> None:
     from doctor.render import comparison, html, usage_page
 
-    _put(
-        path, html.bare(comparison.page(parts, names, language), "doctor report --compare", usage_page.STYLE, language)
-    )
+    style = usage_page.STYLE + comparison.STYLE
+    _put(path, html.bare(comparison.page(parts, names, language), "doctor report --compare", style, language))

@@ -18,6 +18,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "changed": "Changed by more than chance:",
         "same": "Nothing changed by more than the variation within the runs.",
         "untold": "The runs are too short to estimate chance: no change is reported.",
+        "before": "before", "after": "after", "all": "All figures",
         "part": "part", "figure": "figure", "change": "change", "noise": "chance ±",
         "run": "run", "phase": "phase", "gpu": "GPU", "node": "node",
         "more": "{count} more GPUs or nodes without a change: `--format json` lists all.",
@@ -29,6 +30,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "changed": "超出偶然波动的变化:",
         "same": "没有超出偶然波动的变化:差异小于运行自身的波动。",
         "untold": "运行太短,无法知道其偶然波动:不把任何差异称为变化。",
+        "before": "之前", "after": "之后", "all": "全部数据",
         "part": "部分", "figure": "指标", "change": "变化", "noise": "偶然 ±",
         "run": "整个运行", "phase": "阶段", "gpu": "GPU", "node": "节点",
         "more": "另有 {count} 个 GPU 或节点没有变化:`--format json` 列出全部。",
@@ -41,17 +43,33 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 #: GPUs or nodes that are shown although nothing of them changed
 MOST_PARTS = 16
 
+#: on a phone the columns get narrower instead of leaving the page
+STYLE = """
+.runs { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: 1.2rem 0 0; }
+.runs dt { color: var(--soft); } .runs dd { margin: 0; font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+.compared { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .5rem .9rem;
+  margin: 1rem 0; }
+.compared th:nth-child(2), .compared td:nth-child(2) { text-align: left; }
+.compared td:first-child { overflow-wrap: break-word; }
+@media (max-width: 36rem) { .compared { padding: .4rem .5rem; } .compared th, .compared td { font-size: .78rem;
+  padding: .18rem .25rem; white-space: normal; } .compared td:nth-child(n+3) { white-space: nowrap; } }
+@media print { .compared { border: 0; padding: 0; } .compared tr { break-inside: avoid; } }
+"""
+
 
 def draw(rows: Rows, names: tuple[str, str], console: Console, language: str) -> None:
     """What changed, then the tables."""
     words = WORDS[language]
     changed = [row for row in rows if row["changed"]]
+    for which, name in zip(("before", "after"), names, strict=True):
+        console.print(Text.assemble((f"{words[which]:{len(words['before'])}}  ", "dim"), name), soft_wrap=True)
+    console.print()
     console.print(Text(headline(rows, words), style="bold" if changed else ""))
     if changed:
-        console.print(_table(changed, names, words, noise=True))
+        console.print(_table(changed, words, noise=True))
     console.print()
     shown, left_out = kept(rows)
-    console.print(_table(shown, names, words, noise=False))
+    console.print(_table(shown, words, noise=False))
     if left_out:
         console.print(Text(words["more"].format(count=left_out), style="dim"))
 
@@ -62,10 +80,14 @@ def page(rows: Rows, names: tuple[str, str], language: str) -> str:
     changed = [row for row in rows if row["changed"]]
     shown, left_out = kept(rows)
     more = f"<p>{escape(words['more'].format(count=left_out))}</p>" if left_out else ""
+    told = "".join(
+        f"<dt>{escape(words[which])}</dt><dd>{escape(name)}</dd>"
+        for which, name in zip(("before", "after"), names, strict=True)
+    )
     return "\n".join((
-        f"<h1>{escape(names[0])} → {escape(names[1])}</h1>", f'<p class="verdict">{escape(headline(rows, words))}</p>',
-        _html(changed, names, words, noise=True) + "<br>" if changed else "",
-        _html(shown, names, words, noise=False), more,
+        f"<h1>{escape(headline(rows, words)[:-1])}</h1>", f'<dl class="runs">{told}</dl>',
+        _html(changed, words, noise=True) if changed else "", f"<h2>{escape(words['all'])}</h2>" if changed else "",
+        _html(shown, words, noise=False), more,
     ))  # fmt: skip
 
 
@@ -87,9 +109,9 @@ def kept(rows: Rows) -> tuple[list[Mapping[str, Any]], int]:
     return kept_rows, len(parts) - len(changed)
 
 
-def _table(rows: Rows, names: tuple[str, str], words: Mapping[str, str], *, noise: bool) -> Table:
+def _table(rows: Rows, words: Mapping[str, str], *, noise: bool) -> Table:
     table = Table(box=None, pad_edge=False)
-    head, *body = _cells(rows, names, words, noise=noise)
+    head, *body = _cells(rows, words, noise=noise)
     for number, each in enumerate(head):
         table.add_column(Text(each), justify="left" if number < 2 else "right")
     for cells, row in zip(body, rows, strict=True):
@@ -97,8 +119,8 @@ def _table(rows: Rows, names: tuple[str, str], words: Mapping[str, str], *, nois
     return table
 
 
-def _html(rows: Rows, names: tuple[str, str], words: Mapping[str, str], *, noise: bool) -> str:
-    head, *body = _cells(rows, names, words, noise=noise)
+def _html(rows: Rows, words: Mapping[str, str], *, noise: bool) -> str:
+    head, *body = _cells(rows, words, noise=noise)
     top = "".join(f"<th>{escape(each)}</th>" for each in head)
     lines = [
         "<tr>" + "".join(
@@ -106,12 +128,15 @@ def _html(rows: Rows, names: tuple[str, str], words: Mapping[str, str], *, noise
         ) + "</tr>"
         for cells, row in zip(body, rows, strict=True)
     ]  # fmt: skip
-    return f'<div class="usage"><table><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    return (
+        f'<div class="usage compared"><table><thead><tr>{top}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    )
 
 
-def _cells(rows: Rows, names: tuple[str, str], words: Mapping[str, str], *, noise: bool) -> list[list[str]]:
+def _cells(rows: Rows, words: Mapping[str, str], *, noise: bool) -> list[list[str]]:
     """Head and rows; a part is named in its first row."""
-    found = [[words["part"], words["figure"], *names, words["change"], *([words["noise"]] if noise else [])]]
+    heads = ("part", "figure", "before", "after", "change", *(["noise"] if noise else []))
+    found = [[words[each] for each in heads]]
     before = ""
     for row in rows:
         part = f"{words[row['kind']]} {row['name']}".strip()

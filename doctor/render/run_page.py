@@ -10,12 +10,23 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from doctor.catalogue.reasons import translated
 from doctor.render import html, usage_page
 from doctor.render.html import prose
 from doctor.render.usage_page import Band, Lines, Moment
 from doctor.render.usage_report import duration
+from doctor.render.words import (
+    PARTS,
+    chain_of,
+    counted,
+    echoes_of,
+    folded_reasons,
+    judged_of,
+    level_of,
+    told_once,
+    verdict_of,
+)
 from doctor.render.words import WORDS as COMMON
-from doctor.render.words import chain_of, counted, echoes_of, folded_reasons, judged_of, level_of, told_once, verdict_of
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -85,6 +96,7 @@ section.part > h2 { font-size: 1.12rem; margin: 0 0 .7rem; padding-bottom: .35re
 .sheet td { border-top: 1px solid var(--line); padding: .3rem 1rem .3rem 0; }
 .sheet td:first-child { font-family: ui-monospace, monospace; font-size: .84rem; }
 .sheet td:not(:first-child) { overflow-wrap: normal; }
+.sheet td:first-child { overflow-wrap: break-word; }
 .gone { color: var(--error); } .came { color: var(--good); }
 pre.diff { max-height: 22rem; } pre.diff span { display: block; }
 dl.pairs { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1.2rem; margin: 0; }
@@ -114,7 +126,7 @@ def render(report: Mapping[str, Any], plots: Plots, language: str = "en") -> str
     words, common, run = WORDS[language], COMMON[language], report["run"]
     parts = [
         ("findings", _findings(report, common)), ("chain", _chain(report, common)),
-        ("since", _since(run, words)), ("time", _time(report, plots, words, language)),
+        ("since", _since(run, words, language)), ("time", _time(report, plots, words, language)),
         ("used", usage_page.tables(report["usage"], language) if report.get("usage") else ""),
         ("inventory", _inventory(run.get("inventory", {}), words)),
         ("witness", _witness(run.get("witness", {}), words)),
@@ -176,7 +188,7 @@ def _chain(report: Mapping[str, Any], common: Mapping[str, str]) -> str:
     return f'<table class="chain">{rows}</table>' if rows else ""
 
 
-def _since(run: Mapping[str, Any], words: Mapping[str, str]) -> str:
+def _since(run: Mapping[str, Any], words: Mapping[str, str], language: str) -> str:
     since = run.get("since")
     if not since:
         return f'<p class="soft">{escape(words["no_good"])}</p>' if run.get("state") != "good" else ""
@@ -195,7 +207,10 @@ def _since(run: Mapping[str, Any], words: Mapping[str, str]) -> str:
     more = (
         _table([words["metric"], words["from"], f"{words['before']} → {words['after']}"], departed) if departed else ""
     )
-    unknown = "; ".join(f"{part} ({why})" for part, why in since["unknown"].items())
+    parts_of: dict[str, list[str]] = {}
+    for part, why in since["unknown"].items():
+        parts_of.setdefault(translated(why, language), []).append(PARTS[language][part])
+    unknown = "; ".join(f"{', '.join(parts)} ({why})" for why, parts in parts_of.items())
     below = f'<p class="soft">{escape(words["not_compared"].format(what=unknown))}</p>' if unknown else ""
     head = f'<p class="soft">{escape(words["since_good"].format(good=since["good"]))}</p>'
     return head + table + more + below

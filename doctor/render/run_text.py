@@ -10,18 +10,21 @@ from rich.console import Console
 from rich.text import Text
 
 from doctor.render.usage_report import draw_usage, duration
+from doctor.render.words import PARTS
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "since": "changed since the last good run, {good}", "nothing": "nothing that was recorded differs",
         "more": "{count} more: doctor compare {name} --last-good", "departs": "{name} departs from step {step}",
         "used": "how the machine was used", "command": "command", "exit": "exit code {exit}",
+        "stopped": "exit code {exit}, stopped by the guard",
         "not_known": "not compared: {what}",
     },
     "zh": {
         "since": "自上次正常运行 {good} 以来的变化", "nothing": "保存的内容没有差异",
         "more": "另有 {count} 项:doctor compare {name} --last-good", "departs": "{name} 从第 {step} 步起出现分歧",
-        "used": "机器的使用情况", "command": "命令", "exit": "退出码 {exit}", "not_known": "未比较:{what}",
+        "used": "机器的使用情况", "command": "命令", "exit": "退出码 {exit}", "stopped": "退出码 {exit},被守护程序停止",
+        "not_known": "未比较:{what}",
     },
 }  # fmt: skip
 
@@ -32,7 +35,7 @@ def draw_run(report: Mapping[str, Any], console: Console, language: str) -> None
     """What changed since the last good run, figures of the machine, the command."""
     words, run = WORDS[language], report["run"]
     if (since := run.get("since")) and run.get("state") != "good":
-        _draw_since(since, run["name"], console, words)
+        _draw_since(since, run["name"], console, words, PARTS[language])
     if report.get("usage"):
         console.print()
         console.print(Text(words["used"], style="bold"))
@@ -40,13 +43,16 @@ def draw_run(report: Mapping[str, Any], console: Console, language: str) -> None
     console.print()
     console.print(Text(words["command"], style="bold"))
     console.print(Text("  " + shlex.join(run.get("argv", ()))), soft_wrap=True)
+    ended = "stopped" if run.get("state") == "stopped" else "exit"
     told = [run.get("started"), None if run.get("seconds") is None else duration(run["seconds"]),
-            None if run.get("exit") is None else words["exit"].format(exit=run["exit"]),
+            None if run.get("exit") is None else words[ended].format(exit=run["exit"]),
             str(run["code"].get("revision", ""))[:12] if run.get("code") else None]  # fmt: skip
     console.print(Text("  " + " · ".join(each for each in told if each), style="dim"))
 
 
-def _draw_since(since: Mapping[str, Any], name: str, console: Console, words: Mapping[str, str]) -> None:
+def _draw_since(
+    since: Mapping[str, Any], name: str, console: Console, words: Mapping[str, str], parts: Mapping[str, str]
+) -> None:
     console.print()
     console.print(Text(words["since"].format(good=since["good"]), style="bold"))
     for each in since["changes"][:_MOST_CHANGES]:
@@ -63,4 +69,9 @@ def _draw_since(since: Mapping[str, Any], name: str, console: Console, words: Ma
     for each in since["departed"][:4]:
         console.print(Text("  " + words["departs"].format(**each)))
     if since["unknown"]:
-        console.print(Text("  " + words["not_known"].format(what=", ".join(since["unknown"])), style="dim"))
+        console.print(
+            Text(
+                "  " + words["not_known"].format(what=", ".join(parts[each] for each in since["unknown"])),
+                style="dim",
+            )
+        )

@@ -56,13 +56,16 @@ STYLE = """
 .usage td { text-align: right; font-variant-numeric: tabular-nums; padding: .2rem .6rem; white-space: nowrap;
   border-top: 1px solid var(--line); }
 .usage th:first-child, .usage td:first-child { text-align: left; padding-left: 0; }
+@media (max-width: 36rem) { .usage th, .usage td { font-size: .78rem; padding: .18rem .35rem; } }
 .times { display: grid; gap: .55rem; }
 .time { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .45rem .3rem .1rem;
   min-width: 0; }
 .time h3 { font: 600 .8rem ui-monospace, monospace; margin: 0 .6rem .1rem; display: flex; gap: 1rem;
   justify-content: space-between; overflow-wrap: anywhere; }
 .time h3 span { font-weight: 400; color: var(--soft); white-space: nowrap; }
-.time .u-legend { font-size: .75rem; color: var(--soft); } .keys { font-size: .82rem; color: var(--soft); }
+.time .u-legend { font-size: .75rem; color: var(--soft); }
+.time:not(:hover) .u-legend :is(.u-value, .u-series:first-child), .time:not(:hover) .u-legend th::after {
+  display: none; } .keys { font-size: .82rem; color: var(--soft); }
 .keys span { display: inline-block; margin-right: .9rem; } .keys i { display: inline-block; width: .8em; height: .8em;
   border-radius: 2px; margin-right: .3em; vertical-align: -.05em; }
 """

@@ -8,7 +8,7 @@ from statistics import median
 from doctor.monitors.usage.judged import Summary
 from doctor.monitors.usage.numbers import Grid, binned, told
 from doctor.monitors.usage.peers import medians
-from doctor.monitors.usage.tracks import Track, Usage
+from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 from doctor.render.usage_page import Band, Lines, Moment
 
 #: figure of a GPU -> title
@@ -31,8 +31,8 @@ Line = tuple[str, list[float], list[float]]
 
 def of_run(usage: Usage, summary: Summary) -> tuple[list[Lines], list[Band], list[Moment]]:
     """Plots, bands and moments."""
-    gpus = {usage.label(key): each for key, each in usage.gpus.items()}
-    named = [usage.label(key) for key in medians(usage, summary.grid)][:MOST_NAMED]
+    gpus = {_label(usage, key): each for key, each in usage.gpus.items()}
+    named = [_label(usage, key) for key in medians(usage, summary.grid)][:MOST_NAMED]
     found = []
     for titles, figures, of in ((_GPU, gpus, "GPUs"), (_HOST, usage.hosts, "nodes")):
         for name, title in titles.items():
@@ -42,6 +42,11 @@ def of_run(usage: Usage, summary: Summary) -> tuple[list[Lines], list[Band], lis
     bands = [Band(each.name, each.begin_s, each.end_s) for each in summary.stretches]
     longest = sorted(bands, key=lambda each: each.begin_s - each.end_s)[:MOST_BANDS]
     return found, sorted(longest, key=lambda each: each.begin_s), _moments(usage)
+
+
+def _label(usage: Usage, key: GpuKey) -> str:
+    """A GPU's name in a legend: with its host where there are several."""
+    return usage.label(key) if usage.several_hosts else f"GPU {usage.label(key)}"
 
 
 def _lines(tracks: dict[str, Track], named: list[str], of: str, grid: Grid) -> list[Line]:

@@ -15,7 +15,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gpu": "GPU", "sm": "SM active %", "busy": "busy %", "tensor": "tensor %", "dram": "DRAM %", "power": "W",
         "memory": "peak MiB", "heat": "max °C", "clock": "MHz", "slowed": "slowed %", "idle": "idle",
         "roles": "roles", "phase": "phase", "time": "time", "share": "share %", "activity": "active %",
-        "hours": "GPU time", "value": "value", "change": "change", "node": "node", "nodes": "nodes", "gpus": "GPUs",
+        "hours": "GPU time", "value": "value", "change": "change",
+        "before": "before", "after": "after", "node": "node", "nodes": "nodes", "gpus": "GPUs",
         "lowest": "lowest", "highest": "highest",
         "left_out": "{count} more nodes differ: `--format json` lists all.",
         "marks": "Phases as marked by the run.",
@@ -31,7 +32,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gpu": "GPU", "sm": "SM 活跃 %", "busy": "占用 %", "tensor": "张量 %", "dram": "显存带宽 %", "power": "瓦",
         "memory": "峰值 MiB", "heat": "最高 °C", "clock": "MHz", "slowed": "降频 %", "idle": "空闲",
         "roles": "角色", "phase": "阶段", "time": "时间", "share": "占比 %", "activity": "活跃 %",
-        "hours": "GPU 时间", "value": "数值", "change": "变化", "node": "节点", "nodes": "节点数", "gpus": "GPU 数",
+        "hours": "GPU 时间", "value": "数值", "change": "变化",
+        "before": "之前", "after": "之后", "node": "节点", "nodes": "节点数", "gpus": "GPU 数",
         "lowest": "最低", "highest": "最高",
         "left_out": "另有 {count} 个节点不同:`--format json` 列出全部。",
         "marks": "阶段由运行自身标记。",
@@ -269,15 +271,13 @@ def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> T
     return table
 
 
-def draw_comparison(
-    first: Mapping[str, Any], second: Mapping[str, Any], names: tuple[str, str], console: Console, language: str
-) -> None:
+def draw_comparison(first: Mapping[str, Any], second: Mapping[str, Any], console: Console, language: str) -> None:
     """Two runs side by side."""
     words = WORDS[language]
     table = Table(box=None, pad_edge=False)
     table.add_column(words["value"])
-    for head in (*names, words["change"]):
-        table.add_column(head, justify="right")
+    for head in ("before", "after", "change"):
+        table.add_column(words[head], justify="right")
     for name, one, other in compared(first, second):
         change = f"{100 * (other - one) / one:+.0f} %" if one and other is not None else "·"
         table.add_row(name, shown(one, ",.2f"), shown(other, ",.2f"), change)

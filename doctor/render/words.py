@@ -15,6 +15,15 @@ _REASONS_SHOWN = 2
 #: what a check says that waits for a launch command, in every language
 _WAITS = frozenset({NO_COMMAND, "没有给出启动命令"})
 
+#: what two runs are compared by (`doctor.logs.history.compared.PARTS`)
+PARTS: Mapping[str, Mapping[str, str]] = {
+    "en": {each: each for each in ("command", "configuration", "code", "data", "environment", "machine")},
+    "zh": {
+        "command": "命令", "configuration": "配置", "code": "代码", "data": "数据", "environment": "环境",
+        "machine": "机器",
+    },
+}  # fmt: skip
+
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "error": "error", "warning": "warning", "info": "info", "why": "why", "do": "do", "seen": "seen",
