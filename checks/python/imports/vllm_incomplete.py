@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
@@ -40,10 +42,16 @@ def vllm_incomplete(packages: Packages) -> Judgement:
         severity=ERROR if not_built else WARNING,
         confidence=LIKELY if not_built and "vllm" not in packages.distributions else CONFIRMED,
         where=Where(file=folder),
-        commands=("pip install --force-reinstall --no-deps vllm",),
+        commands=(f"pip install --force-reinstall --no-deps {_requirement(packages.version('vllm'))}",),
         evidence=tuple(Observed.quoted(folder, f"{each} is missing") for each in packages.missing_files),
         folder=folder,
     )
+
+
+def _requirement(version: str | None) -> str:
+    """The same release again, for its dependencies stay as they are; whichever pip takes where it is not published."""
+    published = version is not None and re.fullmatch(r"\d[\d.]*(?:\.?post\d+)?", version)
+    return f'"vllm=={version}"' if published else "vllm"
 
 
 def explain(hits: Hits) -> Finding | None:

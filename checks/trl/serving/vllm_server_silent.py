@@ -8,6 +8,7 @@ from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
 from doctor.catalogue.words import words_of
+from doctor.facts.gpus import Gpus
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
@@ -17,7 +18,9 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MESSAGE_DEFAULT = TOML["default"]
+MESSAGE_ONE_GPU = TOML["one_gpu"]
 
+LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"})  # noqa: S104 - compared, never bound
 
 #: what `trl vllm-serve` of 1.11 and newer runs
 #: https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_client.py
@@ -35,7 +38,9 @@ def start_command(version: str, model: str) -> str:
 
 
 @check(PROBLEM)
-def vllm_server_silent(training: Training, network: Network, packages: Packages, script: Script | None) -> Judgement:
+def vllm_server_silent(
+    training: Training, network: Network, packages: Packages, script: Script | None, gpus: Gpus | None
+) -> Judgement:
     """Judge the answer of the address; a server that is started later is why it is only likely."""
     version = installed(packages, "trl")
     if not is_grpo(training) or unsloth_replaces(script):
@@ -55,12 +60,17 @@ def vllm_server_silent(training: Training, network: Network, packages: Packages,
     setting = training.get("vllm_mode")
     offers_colocate = setting is None and bool(packages.matches("trl", ">=0.18"))
     model = training.model.text if training.model and training.model.known else "MODEL"
+    message, commands = MESSAGE, (start_command(version, model),)
+    if gpus is not None and len(gpus.gpus) == 1 and endpoint.host in LOCAL:  # the trainer has it: no server fits beside
+        message, commands = MESSAGE_ONE_GPU, ('vllm_mode="colocate"',) if packages.matches("trl", ">=0.18") else ()
+    elif offers_colocate:
+        message, commands = MESSAGE_DEFAULT, (*commands, 'vllm_mode="colocate"')
     yield found(
         PROBLEM,
-        MESSAGE_DEFAULT if offers_colocate else MESSAGE,
+        message,
         where=place_of(setting, training.get("use_vllm"), otherwise=config_place(training)),
         evidence=quoted(training.get("use_vllm"), setting),
-        commands=(start_command(version, model), *(('vllm_mode="colocate"',) if offers_colocate else ())),
+        commands=commands,
         confidence=LIKELY,
         host=endpoint.host,
         port=endpoint.port,

@@ -15,6 +15,7 @@ from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
 from doctor.facts.verl_config import VerlConfig
+from doctor.facts.world import World
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -29,7 +30,8 @@ LARGEST = 64
 ENGINE = "actor_rollout_ref.rollout."
 
 
-def _judged(model: Model, setting: Observed | None, flag: str) -> Judgement:
+def _judged(model: Model, setting: Observed | None, flag: str, most: int = LARGEST) -> Judgement:
+    """Judge a size; what is proposed instead is at most `most`, the GPUs that there are for one copy."""
     parallel = whole(setting.value) if setting is not None and setting.known else None
     heads, keys = model.attention_heads, model.kv_heads
     if setting is None or parallel is None or parallel < 2 or heads is None:
@@ -41,7 +43,7 @@ def _judged(model: Model, setting: Observed | None, flag: str) -> Judgement:
     else:
         return
     fitting = [size for size in range(1, LARGEST + 1) if not heads % size and (not keys or not keys % size)]
-    best = max(size for size in fitting if size <= parallel)
+    best = max(size for size in fitting if size <= max(min(parallel, most), 1))
     yield found(
         PROBLEM,
         message,
@@ -56,16 +58,27 @@ def _judged(model: Model, setting: Observed | None, flag: str) -> Judgement:
 
 
 @check(PROBLEM)
-def served_heads(model: Model, serving: Serving | None) -> Judgement:
+def served_heads(model: Model, serving: Serving | None, world: World | None) -> Judgement:
     """An explicit size above 1 against the heads of config.json."""
     if serving is not None and not overridden(serving):
-        yield from _judged(model, serving.arguments.get("tensor_parallel_size"), "--tensor-parallel-size ")
+        copies = serving.arguments.get("data_parallel_size")
+        most = _for_each(world.visible_gpus if world is not None else None, copies)
+        yield from _judged(model, serving.arguments.get("tensor_parallel_size"), "--tensor-parallel-size ", most)
+
+
+def _for_each(visible: tuple[int, ...] | None, copies: Observed | None) -> int:
+    """How many of the visible GPUs each copy of the model can have."""
+    count = (whole(copies.value) or 1) if copies is not None and copies.known else 1
+    return len(visible) // max(count, 1) if visible else LARGEST
 
 
 @check(PROBLEM)
-def colocated_heads(model: Model, training: Training | None, packages: Packages | None) -> Judgement:
-    """The engine inside TRL's trainer."""
-    yield from _judged(model, colocated_parallel(training, packages), "--vllm_tensor_parallel_size ")
+def colocated_heads(
+    model: Model, training: Training | None, packages: Packages | None, world: World | None
+) -> Judgement:
+    """The engine inside TRL's trainer, which spans its processes."""
+    most = world.processes if world is not None else None
+    yield from _judged(model, colocated_parallel(training, packages), "--vllm_tensor_parallel_size ", most or LARGEST)
 
 
 @check(PROBLEM)
