@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Skip, Where, found
+from doctor.catalogue.shared.bf16 import NATIVE_BF16, saved_in_bf16
 from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
@@ -16,9 +17,6 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 ASKED = TOML["asked"]
 DEFAULT = TOML["default"]
-
-
-NATIVE = (8, 0)
 
 
 @check(PROBLEM)
@@ -34,7 +32,7 @@ def bf16_emulated(gpus: Gpus, training: Training, packages: Packages, world: Wor
         if gpu.compute_capability is None:
             yield Skip(f"{gpu.label} does not report its compute capability")
             continue
-        if gpu.compute_capability >= NATIVE:
+        if gpu.compute_capability >= NATIVE_BF16:
             continue
         place = setting.place if setting else None
         capability = ".".join(map(str, gpu.compute_capability))
@@ -45,14 +43,10 @@ def bf16_emulated(gpus: Gpus, training: Training, packages: Packages, world: Wor
             capability=capability,
             trl=packages.version("trl"),
             where=Where(place.file, place.line, place.column) if place else Where(gpu=gpu.index),
-            commands=("fp16=False, bf16=False" if _saved_in_bf16(model) else "fp16=True, bf16=False",),
+            commands=("fp16=False, bf16=False" if saved_in_bf16(model) else "fp16=True, bf16=False",),
             evidence=(Observed.quoted("NVML", f"compute capability of GPU {gpu.index}: {capability}"),),
         )
         return
-
-
-def _saved_in_bf16(model: Model | None) -> bool:
-    return model is not None and (model.torch_dtype or "").removeprefix("torch.") == "bfloat16"
 
 
 def _is_default(training: Training, packages: Packages) -> bool:

@@ -6,12 +6,8 @@ from doctor import data
 from doctor.base.evidence import Observed
 from doctor.catalogue.settings import truth
 from doctor.facts.deepspeed_config import DeepspeedConfig
-from doctor.facts.gpus import Gpus
 from doctor.facts.training import Training
 from doctor.facts.world import World
-
-#: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions
-NATIVE_BF16 = (8, 0)
 
 
 def precision(
@@ -32,16 +28,6 @@ def precision(
     if world.mixed_precision in {"fp16", "bf16"}:
         return world.mixed_precision, None
     return ("no", None) if training.complete else None
-
-
-def bf16_native(gpus: Gpus | None, world: World) -> bool | None:
-    """Tell whether the cards that the run sees compute in bf16 (compute capability 8.0); None where it is not known."""
-    if gpus is None:
-        return None
-    seen = [each for each in gpus.gpus if world.visible_gpus is None or each.index in world.visible_gpus]
-    if any(each.compute_capability is None for each in seen) or not seen:
-        return None
-    return all((each.compute_capability or NATIVE_BF16) >= NATIVE_BF16 for each in seen)
 
 
 def _switches(training: Training, deepspeed: DeepspeedConfig | None, name: str) -> tuple[Observed | None, ...]:

@@ -6,9 +6,10 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.bf16 import bf16_native, saved_in_bf16
 from doctor.catalogue.shared.trainers import config_place, installed, quoted
 from doctor.catalogue.words import words_of
-from doctor.checks.numerics._precision import bf16_native, precision
+from doctor.checks.numerics._precision import precision
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model
@@ -39,7 +40,7 @@ def fp16_for_bf16_model(
         yield Skip(f"no public source states the dtype of `{model.name}`, and it is not on this machine")
     if chosen[0] != "fp16" or model.torch_dtype is None:
         return
-    if model.torch_dtype.removeprefix("torch.") == "bfloat16":
+    if saved_in_bf16(model):
         from_json = chosen[1] is not None and chosen[1].name.endswith(".enabled")
         yield found(
             PROBLEM,

@@ -6,9 +6,12 @@ from doctor import data
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.bf16 import bf16_native, saved_in_bf16
+from doctor.catalogue.shared.engine_gpus import release_of
 from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
 from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
+from doctor.facts.model import Model
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
@@ -37,9 +40,22 @@ def start_command(version: str, model: str) -> str:
     return SERVE_NATIVE.format(model=model) if wrapped else f"trl vllm-serve --model {model}"
 
 
+def _dtype(packages: Packages, gpus: Gpus | None, model: Model | None) -> str:
+    """What a vLLM that does not fall back needs for a model saved in bf16 on a card that computes none."""
+    release = release_of(packages)
+    old = bf16_native(gpus, None) is False
+    refused = release is not None and release.auto_dtype_falls_back is False
+    return " --dtype half" if old and refused and saved_in_bf16(model) else ""
+
+
 @check(PROBLEM)
 def vllm_server_silent(
-    training: Training, network: Network, packages: Packages, script: Script | None, gpus: Gpus | None
+    training: Training,
+    network: Network,
+    packages: Packages,
+    script: Script | None,
+    gpus: Gpus | None,
+    stored: Model | None,
 ) -> Judgement:
     """Judge the answer of the address; a server that is started later is why it is only likely."""
     version = installed(packages, "trl")
@@ -60,7 +76,8 @@ def vllm_server_silent(
     setting = training.get("vllm_mode")
     offers_colocate = setting is None and bool(packages.matches("trl", ">=0.18"))
     model = training.model.text if training.model and training.model.known else "MODEL"
-    message, commands = MESSAGE, (start_command(version, model),)
+    message = MESSAGE
+    commands: tuple[str, ...] = (start_command(version, model) + _dtype(packages, gpus, stored),)
     if gpus is not None and len(gpus.gpus) == 1 and endpoint.host in LOCAL:  # the trainer has it: no server fits beside
         message, commands = MESSAGE_ONE_GPU, ('vllm_mode="colocate"',) if packages.matches("trl", ">=0.18") else ()
     elif offers_colocate:
