@@ -172,6 +172,18 @@ def _wishes(want: tuple[str, ...], keep: tuple[str, ...], seen: _Seen) -> Any:
     return Wishes(tuple(dict.fromkeys(want)), kept)
 
 
+def _lock(path: Any, seen: _Seen, versions: Any, phrases: Mapping[str, str]) -> None:
+    """Write the environment that is to be into a lock file."""
+    from doctor.mend.environment import plan
+
+    try:
+        plan.lock(path, seen.packages, versions, seen.interpreter)
+    except OSError as exc:
+        msg = f"cannot write `{path}`: {exc.strerror}"
+        raise click.UsageError(msg) from None
+    click.echo(phrases["written"].format(path=path))
+
+
 def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) -> int:
     from doctor.facts.gpus import Gpus
     from doctor.mend.environment import knowledge, plan, solve, uv
@@ -205,12 +217,7 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     draw(_resolution(seen, wishes, environment, answer, made, of_machine, language), console, language)
     click.echo()
     if chosen["lock"] is not None:
-        try:
-            plan.lock(chosen["lock"], seen.packages, environment.after(answer.solution), seen.interpreter)
-        except OSError as exc:
-            msg = f"cannot write `{chosen['lock']}`: {exc.strerror}"
-            raise click.UsageError(msg) from None
-        click.echo(phrases["written"].format(path=chosen["lock"]))
+        _lock(chosen["lock"], seen, environment.after(answer.solution), phrases)
     if made is None:
         return 0
     if not chosen["apply"]:

@@ -104,11 +104,7 @@ def diagnose(
     outcome = _with_remedies(tuple(entries), outcome, None if cluster is not None else collectors[0])
     fixes = offered(Judged(tuple(entries), outcome, collectors[0])) if collectors else frozenset()
     unread = tuple(Crashed(module, f"it cannot be read: {error}", "") for module, error in faults.items())
-    outcome = replace(outcome, crashed=(*outcome.crashed, *unread))
-    if language != "en":
-        from doctor.catalogue.reasons import localised_finding
-
-        outcome = replace(outcome, findings=tuple(localised_finding(each, language) for each in outcome.findings))
+    outcome = _localised(replace(outcome, crashed=(*outcome.crashed, *unread)), language)
     diagnosis = Diagnosis(
         "check",
         _target(context, states, len(cluster.nodes) if cluster else 1, _measured(cluster)),
@@ -120,6 +116,15 @@ def diagnose(
         nodes=_nodes(cluster),
     )
     return diagnosis, collectors
+
+
+def _localised(outcome: Outcome, language: str) -> Outcome:
+    """The outcome with the reasons that its findings quote in the user's language."""
+    if language == "en":
+        return outcome
+    from doctor.catalogue.reasons import localised_finding
+
+    return replace(outcome, findings=tuple(localised_finding(each, language) for each in outcome.findings))
 
 
 def _with_remedies(entries: tuple[Entry, ...], outcome: Outcome, collector: Collector | None) -> Outcome:

@@ -115,15 +115,10 @@ def examine(
     seen = _see(opened.paths if opened is not None else paths, capsule_files, given, prepared, table, work)
     case = seen.gathered.case
     ranked = judge(case, seen.gathered.hits, seen.gathered.counts, catalogue, seen.beyond)
-    still = {each.problem.id for each in (seen.told.standstill, seen.beyond.still) if each}
-    findings, doubts = enriched(ranked.findings, case, seen.held, seen.folders, still, catalogue.unknown)
-    skipped = (*_skipped(seen, opened), *seen.held.skipped)
-    crashed = (*ranked.crashed, *seen.crashed, *doubts)
-    seconds = time.monotonic() - started
-    outcome = suppress(Outcome(findings, skipped, crashed, catalogue.problems, seconds), ignored, None)
-    end = _end(seen, findings, read_all=not (skipped or crashed))
-    settings = courses.settings_of(case) if seen.live.courses else {}
-    spent = waste.wasted(seen.live.courses, seen.live.findings, settings, case.world_size, price)
+    found = _outcome(seen, opened, ranked, catalogue)
+    end = _end(seen, found.findings, read_all=not (found.skipped or found.crashed))
+    outcome = suppress(replace(found, seconds=time.monotonic() - started), ignored, None)
+    spent = _wasted(seen.live, case, price)
     target = Target(
         files=seen.files,
         run_dir=run_dir,
@@ -132,13 +127,28 @@ def examine(
         stopped=None if seen.told.stop is None else seen.told.stop.as_data(),
     )
     diagnosis = Diagnosis(
-        "postmortem", target, outcome, dict(catalogue.entries), language, seconds,
+        "postmortem", target, outcome, dict(catalogue.entries), language, outcome.seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=end.well),
         chain=tuple(vars(each) for each in ranked.chain), series=seen.live.series,
         not_seen=("metrics", *seen.live.not_seen) if end.untold else seen.live.not_seen,
         unjudged=seen.live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
     return Postmortem(diagnosis, case, ranked, opened, seen.held, seen.written)
+
+
+def _outcome(seen: _Seen, opened: Opened | None, ranked: Verdict, catalogue: Catalogue) -> Outcome:
+    """What was found, with what the processes held and what the source says; whatever the user wants to hear."""
+    still = {each.problem.id for each in (seen.told.standstill, seen.beyond.still) if each}
+    case = seen.gathered.case
+    findings, doubts = enriched(ranked.findings, case, seen.held, seen.folders, still, catalogue.unknown)
+    skipped = (*_skipped(seen, opened), *seen.held.skipped)
+    return Outcome(findings, skipped, (*ranked.crashed, *seen.crashed, *doubts), catalogue.problems, 0.0)
+
+
+def _wasted(live: Live, case: Case, price: float | None) -> tuple[waste.Waste, ...]:
+    """What the metrics of the run show to have been spent for nothing."""
+    settings = courses.settings_of(case) if live.courses else {}
+    return waste.wasted(live.courses, live.findings, settings, case.world_size, price)
 
 
 @record

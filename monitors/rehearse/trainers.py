@@ -150,53 +150,54 @@ def _resume(trainer: Any, asked: Any) -> Any:
     return of_the_user(trainer, asked)
 
 
+class _Steps:
+    """What a callback of a trainer does in a rehearsal: it ends the training after a few steps."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+        self._first: Optional[int] = None
+        self._stepping: Any = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._first = state.global_step
+        journal.write("begun", step=state.global_step, of=state.max_steps)
+        if state.global_step and settings().resume:
+            journal.reached("resume")
+        moved.remember(self._trainer, kwargs.get("model"))
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        journal.write("step", edge="begin", step=state.global_step + 1)
+
+    def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
+        self._stepping = journal.phase("optimizer")
+        self._stepping.__enter__()
+
+    def on_optimizer_step(self, *_: Any, **__: Any) -> None:
+        if self._stepping is not None:
+            self._stepping.__exit__(None, None, None)
+            self._stepping = None
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        numbers = {name: each for name, each in (logs or {}).items() if isinstance(each, (int, float))}
+        journal.write("logged", step=state.global_step, values=numbers)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        journal.write("step", edge="end", step=state.global_step)
+        made = state.global_step - (self._first or 0)
+        if made < (1 if settings().resume else settings().steps) and state.global_step < state.max_steps:
+            updates.enlarge(self._trainer, kwargs.get("model"), made)
+            return
+        moved.compare(self._trainer, kwargs.get("model"))
+        control.should_training_stop = True
+        if settings().resume or not settings().tiny:
+            return
+        control.should_log = True
+        control.should_save = control.should_save or _asks(args, "save_strategy")
+        control.should_evaluate = control.should_evaluate or _asks(args, "eval_strategy", "evaluation_strategy")
+
+
 def _callback(base: Any) -> Any:
-    class Rehearsal(base):  # type: ignore[misc]
-        """Ends the training after a few steps."""
-
-        def __init__(self, trainer: Any) -> None:
-            self._trainer = trainer
-            self._first: Optional[int] = None
-            self._stepping: Any = None
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self._first = state.global_step
-            journal.write("begun", step=state.global_step, of=state.max_steps)
-            if state.global_step and settings().resume:
-                journal.reached("resume")
-            moved.remember(self._trainer, kwargs.get("model"))
-
-        def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            journal.write("step", edge="begin", step=state.global_step + 1)
-
-        def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
-            self._stepping = journal.phase("optimizer")
-            self._stepping.__enter__()
-
-        def on_optimizer_step(self, *_: Any, **__: Any) -> None:
-            if self._stepping is not None:
-                self._stepping.__exit__(None, None, None)
-                self._stepping = None
-
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            numbers = {name: each for name, each in (logs or {}).items() if isinstance(each, (int, float))}
-            journal.write("logged", step=state.global_step, values=numbers)
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            journal.write("step", edge="end", step=state.global_step)
-            made = state.global_step - (self._first or 0)
-            if made < (1 if settings().resume else settings().steps) and state.global_step < state.max_steps:
-                updates.enlarge(self._trainer, kwargs.get("model"), made)
-                return
-            moved.compare(self._trainer, kwargs.get("model"))
-            control.should_training_stop = True
-            if settings().resume or not settings().tiny:
-                return
-            control.should_log = True
-            control.should_save = control.should_save or _asks(args, "save_strategy")
-            control.should_evaluate = control.should_evaluate or _asks(args, "eval_strategy", "evaluation_strategy")
-
-    return Rehearsal
+    return type("Rehearsal", (_Steps, base), {})
 
 
 def _asks(args: Any, *names: str) -> bool:

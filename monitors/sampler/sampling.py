@@ -230,6 +230,22 @@ def _runs(stat: Kept) -> bool:
 
 def main(argv: list[str] | None = None) -> int:
     """Sample until the end."""
+    chosen = _read(argv)
+    run = RunDir(chosen.run)
+    stop: list[int] = []
+    _settle(stop)
+    events = Events(run, role="monitor")
+    root = chosen.tree or chosen.watch
+    worker = GpuWorker(_of_worker(chosen, run, root), events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
+    sampler = Sampler(run, root, worker, events, notes=chosen.note)
+    _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
+    sampler.close()
+    if chosen.temporary and not stop:  # who says stop reads the rest, and clears up
+        shutil.rmtree(run.path, ignore_errors=True)
+    return 0
+
+
+def _read(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="doctor.monitors.sampler.sampling")
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--csv", type=Path)
@@ -244,9 +260,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--temporary", action="store_true", help="remove the run folder, unless SIGTERM ends it")
     parser.add_argument("--retry-s", type=float, default=RETRY_S)
     parser.add_argument("--silent-s", type=float, default=SILENT_S)
-    chosen = parser.parse_args(argv)
-    run = RunDir(chosen.run)
-    stop: list[int] = []
+    return parser.parse_args(argv)
+
+
+def _settle(stop: list[int]) -> None:
+    """Take SIGTERM down in `stop`, ignore a terminal's signals, and give way to the run."""
     signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -255,21 +273,16 @@ def main(argv: list[str] | None = None) -> int:
     with suppress(OSError, ValueError):  # two files are kept open for each process of the run
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    events = Events(run, role="monitor")
+
+
+def _of_worker(chosen: argparse.Namespace, run: RunDir, root: int | None) -> list[str]:
+    """Arguments of the process that asks the driver."""
     arguments = ["--run", str(run.path), "--csv", str(chosen.csv or run.gpu())]
     arguments += ["--interval", str(chosen.interval)] if chosen.interval else []
     arguments += ["--gpus", chosen.gpus] if chosen.gpus else []
     arguments += ["--dcgm", chosen.dcgm] if chosen.dcgm else []
     arguments += [word for note in chosen.note for word in ("--note", note)]
-    root = chosen.tree or chosen.watch
-    arguments += ["--root", str(root)] if root else []
-    worker = GpuWorker(arguments, events, retry_s=chosen.retry_s, silent_s=chosen.silent_s)
-    sampler = Sampler(run, root, worker, events, notes=chosen.note)
-    _sample(sampler, chosen.watch, chosen.for_s, stop, with_parent=chosen.with_parent or chosen.watch is None)
-    sampler.close()
-    if chosen.temporary and not stop:  # who says stop reads the rest, and clears up
-        shutil.rmtree(run.path, ignore_errors=True)
-    return 0
+    return [*arguments, "--root", str(root)] if root else arguments
 
 
 def _sample(sampler: Sampler, watched: int | None, for_s: float | None, stop: list[int], *, with_parent: bool) -> None:

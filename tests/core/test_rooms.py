@@ -15,8 +15,8 @@ ROOMS = (
     "monitors", "cluster", "hang", "sizing", "rehearse", "serve", "render", "agents", "cli",
 )  # fmt: skip
 
-#: that many files a person can take in
-MOST_FILES = 40
+#: that many files, and lines of a function beside its docstring, a person can take in
+MOST_FILES, MOST_LINES = 40, 40
 
 
 @cache
@@ -91,4 +91,22 @@ def test_no_folder_is_too_long() -> None:
     for path in (ROOT / "checks").rglob("*.toml"):  # which its Python stands beside
         folders[path.parent] = folders.get(path.parent, 0) + (path.parent.name != "zh")
     long = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_FILES}
+    assert not long, long
+
+
+def _lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How long a function is; its docstring is for those who call it."""
+    first = function.body[0]
+    manual = ast.get_docstring(function) is not None
+    told = (first.end_lineno or first.lineno) - first.lineno + 1 if manual else 0
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - told
+
+
+def test_no_function_is_too_long() -> None:
+    long = {
+        f"{name}.{node.name}": count
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (count := _lines(node)) > MOST_LINES
+    }
     assert not long, long

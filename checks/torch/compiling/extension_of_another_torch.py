@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
@@ -53,59 +54,64 @@ def _of_machine(hits: Hits, name: str, package: str, symbol: str) -> Finding:
         confidence=LIKELY,
         name=name,
         package=package,
-        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
+        symbol=_shortened(symbol),
         cuda=cuda,
         driver=driver,
     )
 
 
+def _shortened(symbol: str) -> str:
+    return symbol[:36] + ("..." if len(symbol) > 36 else "")
+
+
+class _Library:
+    """The file that lacks a function: how it is called for users, and whose it is.
+
+    Args:
+        path: of the file, as the loader printed it.
+
+    """
+
+    def __init__(self, path: str) -> None:
+        folder, base = ["", *path.split("/")][-2:]
+        after = re.split(r"(?:site|dist)-packages/", path)[-1] if "-packages/" in path else ""
+        beside = folder if folder and not path.startswith(("/", "~")) else ""  # the path begins with the package
+        module = after.partition("/")[0].partition(".")[0] or beside or base.partition(".")[0]
+        self.path, self.base = path, base
+        inside = f"{folder}/" if folder not in ("", "site-packages", "dist-packages") else ""
+        self.name = inside + base.partition(".")[0]
+        self.package = _package(module)
+        self.of_torch = module in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
+        self.installed = "-packages/" in path
+        self.built_here = not self.installed and bool(re.search(r"/build/|torch_extensions/", path))
+        self.of_the_system = not self.installed and bool(re.match(r"/(?:usr/)?lib(?:64)?/", path))
+
+
 def explain(hits: Hits) -> Finding | None:
     """Whose file it is, and whose function, tell the kind."""
-    library, symbol = hits.get("library") or "", hits.get("symbol") or ""
-    told_elsewhere = any(part in library for part in ("flash_attn", "torchvision", "libtorchaudio"))
+    path, symbol = hits.get("library") or "", hits.get("symbol") or ""
+    told_elsewhere = any(part in path for part in ("flash_attn", "torchvision", "libtorchaudio"))
     if symbol.startswith("__nvJitLink") or told_elsewhere:
         return None  # told by problems of their own
-    short = symbol[:36] + ("..." if len(symbol) > 36 else "")
-    if not library:
-        return found(
-            PROBLEM, LOG_MESSAGE_UNNAMED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, symbol=short
-        )
-    folder, base = ["", *library.split("/")][-2:]
-    name = (f"{folder}/" if folder not in ("", "site-packages", "dist-packages") else "") + base.partition(".")[0]
-    after = re.split(r"(?:site|dist)-packages/", library)[-1] if "-packages/" in library else ""
-    beside = folder if folder and not library.startswith(("/", "~")) else ""  # the path begins with the package
-    package = after.partition("/")[0].partition(".")[0] or beside or base.partition(".")[0]
-    own = package in ("torch", "nvidia") or base.startswith(("libtorch", "libc10"))
+    shown: dict[str, Any] = {"where": hits.where(), "evidence": hits.evidence(), "symbol": _shortened(symbol)}
+    if not path:
+        return found(PROBLEM, LOG_MESSAGE_UNNAMED, confidence=LIKELY, **shown)
+    library = _Library(path)
     of_torch = any(part in symbol for part in ("3c10", "5torch", "N2at", "THP", "_ZN6caffe2"))
-    if of_torch and "-packages/" not in library and re.search(r"/build/|torch_extensions/", library):
-        return found(
-            PROBLEM,
-            LOG_MESSAGE_BUILT,
-            where=hits.where(),
-            evidence=hits.evidence(),
-            confidence=LIKELY,
-            name=base,
-            symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
-            folder=library.rpartition("/")[0],
-        )
+    if of_torch and library.built_here:
+        folder = path.rpartition("/")[0]
+        return found(PROBLEM, LOG_MESSAGE_BUILT, confidence=LIKELY, name=library.base, folder=folder, **shown)
     if _OF_DRIVER.fullmatch(symbol) or _OF_ASCEND.match(symbol):
-        return _of_machine(hits, name, _package(package), symbol)
-    if re.match(r"/(?:usr/)?lib(?:64)?/", library) and "-packages/" not in library and not of_torch:
+        return _of_machine(hits, library.name, library.package, symbol)
+    if library.of_the_system and not of_torch:
         return found(
-            PROBLEM, LOG_MESSAGE_SYSTEM, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, name=base,
-            symbol=symbol[:36], wanted=f" ({hits.get('version')})" if hits.get("version") else "",
-            package="libffi" if symbol.startswith("ffi_") else "PACKAGE",
-    )  # fmt: skip
-    old = symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol
+            PROBLEM, LOG_MESSAGE_SYSTEM, confidence=LIKELY, name=library.name,
+            wanted=f" ({hits.get('version')})" if hits.get("version") else "",
+            package="libffi" if symbol.startswith("ffi_") else "PACKAGE", **{**shown, "symbol": symbol[:36]},
+        )  # fmt: skip
     return found(
-        PROBLEM,
-        LOG_MESSAGE_OWN if own else LOG_MESSAGE if of_torch else LOG_MESSAGE_OTHER,
-        where=hits.where(),
-        evidence=hits.evidence(),
-        confidence=CONFIRMED if of_torch and not own else LIKELY,
-        name=name,
-        package=_package(package),
-        source=_SOURCES.get(_package(package), _package(package)),
-        symbol=symbol[:36] + ("..." if len(symbol) > 36 else ""),
-        abi=", and of the old and the new C++ ABI" if old else "",
-    )
+        PROBLEM, LOG_MESSAGE_OWN if library.of_torch else LOG_MESSAGE if of_torch else LOG_MESSAGE_OTHER,
+        confidence=CONFIRMED if of_torch and not library.of_torch else LIKELY, name=library.name,
+        package=library.package, source=_SOURCES.get(library.package, library.package),
+        old_abi=symbol.endswith("Ss") or "RKSs" in symbol or "KSs" in symbol, **shown,
+    )  # fmt: skip
