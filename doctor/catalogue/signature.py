@@ -1,8 +1,8 @@
 """How a problem shows in a log: patterns for one line each, and what to make of their hits.
 
-A problem's file declares ``SIGNATURES = (Signature(...),)``. What is said about the hits comes from the file's
-``explain(hits)`` where there is one, else from ``LOG_MESSAGE`` (else ``MESSAGE``) filled with the named groups of the
-first hit.
+A problem's TOML declares them as ``[[signature]]``. What is said about the hits comes from ``explain(hits)`` of the
+Python beside it where there is one, else from the message that the first hit's signature names, or `log`, or `main`,
+filled with the named groups of that hit.
 """
 
 from __future__ import annotations

@@ -208,8 +208,9 @@ def _faults_of_manual(entry: Entry) -> Iterator[str]:
 def _faults_of_message(message: Message) -> Iterator[str]:
     if message.zh is None:
         yield f"it has no Chinese words (`{CHINESE}/`, under the same name)"
-    for words in (message.en, message.zh):
-        yield from _faults_of_words(words) if words is not None else ()
+    yield from _faults_of_words(message.en)
+    if message.zh is not None:
+        yield from (f"in Chinese, {fault}" for fault in _faults_of_words(message.zh))
     ours = _QUOTED.sub("", " ".join(vars(message.en).values()))
     if found := _SMALL_TALK.search(ours):
         yield f"`{found[0]}` says nothing"
