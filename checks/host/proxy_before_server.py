@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from doctor.base.evidence import Observed
-from doctor.base.redact import redact_text
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.problem import ERROR, WARNING
@@ -76,11 +75,11 @@ def proxy_before_server(
         MESSAGE,
         variable=proxy[0],
         host=server.host,
-        proxy=redact_text(proxy[1]),
+        proxy=proxy[1],
         severity=ERROR if far else WARNING,
         confidence=CONFIRMED if far else LIKELY,
         commands=(f"export no_proxy={','.join(filter(None, (exempt, server.host)))}",),
-        evidence=(Observed.quoted("environment", f"{proxy[0]}={redact_text(proxy[1])}, no_proxy={exempt}"),),
+        evidence=(Observed.quoted("environment", f"{proxy[0]}={proxy[1]}, no_proxy={exempt}"),),
     )
 
 

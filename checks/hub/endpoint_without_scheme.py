@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from doctor.base.redact import redact_text
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, found
 from doctor.catalogue.problem import ERROR, WARNING
@@ -40,14 +39,13 @@ def endpoint_without_scheme(
     if not value or value.lower().startswith(("http://", "https://")) or hub.offline:
         return
     sure = missing_repository(model, training, serving, verl_config, trinity_config) is not None
-    shown_value = redact_text(value)
     yield found(
         PROBLEM,
         MESSAGE,
-        value=shown_value,
+        value=value,
         severity=ERROR if sure else WARNING,
         confidence=CONFIRMED if sure else LIKELY,
         where=where_set(training, VARIABLE),
-        commands=(f"export {VARIABLE}=https://{shown_value.lstrip('/')}",),
-        evidence=shown(VARIABLE, shown_value),
+        commands=(f"export {VARIABLE}=https://{value.lstrip('/')}",),
+        evidence=shown(VARIABLE, value),
     )

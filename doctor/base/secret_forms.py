@@ -175,6 +175,9 @@ _SIGNED = (
 _ADDRESSES = (
     _form(r"://(?!USER:PASSWORD@|用户:密码@)(?P<s>[^\s/@:'\"*]{0,256}:[^\s/'\"]{1,256})@(?!\d{1,5}/)", "@"),
     _form(r"://(?P<s>[^\s/@:'\"*]{8,256})@", "@"),  # token@
+    # the same without a scheme, as proxies and mirrors are often given; neither a port nor an image's tag and digest
+    _form(r"(?<![\w@.:+\-])(?!mailto:)[\w.+\-]{1,80}:(?P<s>(?!\d{1,5}@)[^\s/:@'\"`*<>(){}\[\],;|$]{3,256})@"
+          r"(?=[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}|localhost|[\w\-]{1,63}:\d{2,5}(?!\w))", "@"),
     _form(rf"(?i)[?&](?:amp;)?(?:{_SIGNED})=(?P<s>[^\s\"'<>&#*]{{4,}})", "sig", "policy", "key", "token", "credential",
           "q-ak"),
     # a function's or a login's: https://learn.microsoft.com/en-us/azure/azure-functions/function-keys-how-to

@@ -13,6 +13,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.record import record
+from doctor.base.redact import hide
 from doctor.catalogue.problem import Problem, Severity
 
 
@@ -194,7 +195,7 @@ def found(
 ) -> Finding:
     """Make a finding; `values` fill the braces of `message`, `severity` replaces the problem's own.
 
-    A value that is a `Phrase` is said in the language of the message.
+    A value that is a `Phrase` is said in the language of the message; of a text secrets are taken out here.
 
     `foremost` is for a finding that says which environment the others are about.
 
@@ -202,8 +203,9 @@ def found(
         KeyError: a brace of the message has no value (seen by the tests of the problem, not by users' renderers).
 
     """
+    shown = {name: hide("", each) if isinstance(each, str) else each for name, each in values.items()}
     finding = Finding(
-        problem, message, values, where or Where(), commands, evidence, links, confidence, role,
+        problem, message, shown, where or Where(), commands, evidence, links, confidence, role,
         severity or problem.severity, nodes, foremost,
     )  # fmt: skip
     for language in ("en", "zh"):

@@ -84,6 +84,16 @@ def test_areas_share_nothing_that_is_private() -> None:
     assert not crossed, crossed
 
 
+def test_judgement_takes_no_secrets_out() -> None:
+    """That is done where findings and observations are made and where a report leaves, for all alike."""
+    redacting = [
+        name
+        for name, others in imports().items()
+        if name.startswith("doctor.checks.") and "doctor.base.redact" in others
+    ]
+    assert not redacting, redacting
+
+
 def test_no_folder_is_too_long() -> None:
     folders: dict[Path, int] = {}
     for path in modules().values():

@@ -109,6 +109,8 @@ _TOKENS: tuple[Row, ...] = (
 
 _AROUND: tuple[Row, ...] = (
     ("a password in an address", "https://alice:", WORD, 14, "@proxy.example:8080/simple"),
+    ("a password in an address without a scheme", "http_proxy=alice:", WORD, 14, "@10.0.0.1:8080"),
+    ("a password of a mirror without a scheme", "`alice:", WORD, 14, "@mirror.example`"),
     ("a token in an address", "git+https://", WORD, 30, "@git.example/x.git"),
     ("a database's address", "postgresql://trainer:", WORD, 12, "@db.example:5432/optuna"),
     ("Redis without user", "rediss://:", WORD, 18, "@cache.example:6379/0"),

@@ -87,6 +87,9 @@ ncclUniqueId 0x9f86d081884c7d659a2feaa0c55ad015 devId 0 commId 0xa3bf4f1b2b0b822
 /data/AbCdEfGh1/IjKlMnOp2/QrStUvWx3/yz012345/AbCdEfGh1/IjKlMnOp2/QrStUvWx3
 basic settings: bearer of bad news; cookie-cutter; author: alice; authorization failed; key: value; secret sauce
 "tokens_per_second": 1234.5, "token_type_ids": [0, 0], "token_throughput": 15.25, "key_padding_mask": null
+docker pull nginx:1.25-alpine@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+node:8080@gpu.example mailto:alice.l@example.org
+def step(self): @torch.compile(mode="x") git@github.com:org/repo.git ray::Worker.run@10.0.0.1
 HF_TOKEN is not set; wandb: ERROR api_key not configured (no-tty). call wandb login [your_api_key]
 """.splitlines()
 
@@ -101,7 +104,7 @@ UNITS = (
     "key: ", "hf_", "eyJ", "ey.", ".ey", "-----END PRIVATE KEY-----\n", "password ", "--token ", "'token', ",
     "name: x value", "<password>", "mysql -", "curl -", "sk-a", "M.", "1:A", "0", "aA0", "Cookie: a=",
     "authorization: ", "密码:", "machine a login b ", "x:5432:", "&quot;", "\x1b[", " ", "\t\n", "-us1", "SG.",
-    "@", "pass:", "hooks.slack.com/services/", "wandb login ", "=", "''", '"\\',
+    "@", "a:b@", "a:bcd", "pass:", "hooks.slack.com/services/", "wandb login ", "=", "''", '"\\',
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from doctor.base.redact import redact_text
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -30,5 +29,5 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY if message in (HUB, UNNAMED) else CONFIRMED,
-        url=redact_text(url or ""),
+        url=url or "",
     )
