@@ -17,6 +17,23 @@ Kind = Literal[
 
 
 @record
+class Beside:
+    """Another command that the same script starts: a server, a node of Ray, a second training.
+
+    `kind`, `subcommand`, `options`, `arguments`, `environment` and `wrappers` are those of `Launch`.
+    """
+
+    argv: tuple[str, ...]
+    kind: Kind
+    subcommand: str | None = None
+    options: Settings = field(default_factory=dict)
+    arguments: Settings = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    wrappers: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+@record
 class Launch:
     """A launch command, understood without running anything.
 
@@ -43,6 +60,7 @@ class Launch:
         unclear: what could not be known without running the script, a clause each.
         missing: a script or file that the command starts and that does not exist.
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
+        beside: what the script starts as well, where that is certain.
         image: of the container that the command runs in; its packages are not this machine's.
 
     Secrets in all of these are shown as `***`.
@@ -74,6 +92,7 @@ class Launch:
     misspelt: str | None = None
     meant: str | None = None
     image: str | None = None
+    beside: tuple[Beside, ...] = ()
 
     @property
     def trains(self) -> bool:

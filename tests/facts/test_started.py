@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from doctor.base.codec import dump, load
 from doctor.base.fact import Context
 from doctor.facts.launch import Launch
 from doctor.readers.command import launch as launch_fact
@@ -188,6 +189,17 @@ def test_training_comes_before_the_server_beside_it(tmp_path: Path) -> None:
     found = started(tmp_path, "bash a.sh", a_sh="vllm serve m &\ntrl grpo --config c.yaml\n")
     assert found.kind == "trl"
     assert any("vllm serve" in each for each in found.unclear)
+
+
+def test_what_stands_beside_is_kept_where_it_is_certain(tmp_path: Path) -> None:
+    script = "CUDA_VISIBLE_DEVICES=0 trl vllm-serve --model m --max_model_len 2k &\nif [ $(hostname) = a ]; then ray start --head; fi\nexport A=1\ntorchrun --nproc_per_node 3 t.py\n"  # noqa: E501 - one script
+    found = started(tmp_path, "bash run.sh", run_sh=script)
+    assert (found.kind, [each.kind for each in found.beside]) == ("torchrun", ["trl-vllm-serve"])
+    beside = found.beside[0]
+    assert (beside.environment, beside.arguments["max_model_len"].text) == ({"CUDA_VISIBLE_DEVICES": "0"}, "2k")
+    assert beside.place is not None
+    assert beside.place.line == 1
+    assert load(Launch, json.loads(json.dumps(dump(found)))) == found
 
 
 def test_verl_script_of_overrides(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ FRESH_CAUGHT = {
     "open-r1-demo-without-dataset": "LCH025", "vllm-fp8-cache-on-volta": "GPU7876/triton_fp8",
     "prismatic-torchrun-in-every-task": "LCH029", "vllm-container-without-shared-memory": "HST001",
     "transformers-reentrant-after-all": "PFT005", "unsloth-prompts-over-the-context": "TRL022",
+    "verl-two-nodes-where-one-is": "RAY012", "trl-prompts-over-the-servers-context": "TRL056",
 }  # fmt: skip
 
 

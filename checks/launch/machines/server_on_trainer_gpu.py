@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from doctor.base.evidence import Observed
+from doctor.base.fact import Settings
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, Where, found
-from doctor.catalogue.settings import place_of
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.proofs import GIB, effective, proofs
 from doctor.catalogue.shared.trainers import vllm_mode
 from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus
+from doctor.facts.launch import Launch
 from doctor.facts.network import Endpoint, Network
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
@@ -19,11 +24,14 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 NO_ROOM = TOML["no_room"]
+SAME_SCRIPT = TOML["same_script"]
 
 
 SERVER_WORDS = ("vllm serve", "vllm-serve", "VLLM::", "vllm.entrypoints")
 
 
+#: start a command on another machine, or with other numbers of cards
+_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "srun", "ssh", "pdsh", "mpirun", "mpiexec"})
 LOCAL = {"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - compared, never bound
 
 
@@ -66,6 +74,61 @@ def server_on_trainer_gpu(training: Training, world: World, gpus: Gpus, packages
                 commands=(f"CUDA_VISIBLE_DEVICES={','.join(map(str, free))}",) if free else (),
                 evidence=(Observed.quoted("NVML", process.command or process.name or f"PID {process.pid}"),),
             )
+
+
+@check(PROBLEM)
+def one_script_starts_both(launch: Launch | None, training: Training, world: World, packages: Packages) -> Judgement:
+    """A server in the background and the training behind it: by the cards that their variables leave to each."""
+    servers = [each for each in (launch.beside if launch else ()) if each.kind == "trl-vllm-serve"]
+    trl = packages.version("trl")
+    if (
+        launch is None
+        or len(servers) != 1
+        or trl is None
+        or vllm_mode(training, trl) != "server"
+        or world.machines != 1
+    ):
+        return
+    if _ELSEWHERE.intersection((*servers[0].wrappers, *launch.wrappers)) or world.backend in {None, "none", "cpu"}:
+        return
+    size = _server_size(servers[0].arguments)
+    of_server = _cards(servers[0].environment, size)
+    of_trainer = _cards(launch.environment, world.local_processes)
+    both = sorted(set(of_server or ()) & set(of_trainer or ()))
+    if both:
+        yield found(
+            PROBLEM, SAME_SCRIPT, confidence=LIKELY, cards=", ".join(map(str, both)), server=_shown(of_server),
+            trainer=_shown(of_trainer), where=place_of(otherwise=servers[0].place),
+            evidence=(_quoted(servers[0].argv, servers[0].environment), _quoted(launch.argv, launch.environment)),
+        )  # fmt: skip
+
+
+def _server_size(arguments: Settings) -> int | None:
+    """GPUs that the server takes."""
+    sizes = [arguments.get(name) for name in ("tensor_parallel_size", "data_parallel_size")]
+    counts = [1 if each is None else whole(each.value) if each.known else None for each in sizes]
+    return None if None in counts else math.prod(each or 1 for each in counts)
+
+
+def _cards(variables: Mapping[str, str], count: int | None) -> list[int] | None:
+    """Numbers of the first cards that a command may use; None where that is not written in numbers."""
+    value = variables.get("CUDA_VISIBLE_DEVICES")
+    if not count:
+        return None
+    if value is None:
+        return list(range(count))
+    entries = [each.strip() for each in value.split(",")]
+    return [int(each) for each in entries[:count]] if all(each.isdigit() for each in entries) else None
+
+
+def _shown(cards: list[int] | None) -> str:
+    return ",".join(map(str, cards or ()))
+
+
+def _quoted(argv: tuple[str, ...], variables: Mapping[str, str]) -> Observed:
+    value = variables.get("CUDA_VISIBLE_DEVICES")
+    front = "" if value is None else f"CUDA_VISIBLE_DEVICES={value} "
+    return Observed.quoted("launch command", front + " ".join(argv))
 
 
 @check(PROBLEM)

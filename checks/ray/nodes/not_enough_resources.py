@@ -5,7 +5,8 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
-from doctor.catalogue.settings import place_of
+from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.communication import machines_of, ranks_here
 from doctor.catalogue.shared.openrlhf_gpus import gpus_asked_for
 from doctor.catalogue.shared.trainers import quoted
@@ -24,6 +25,7 @@ LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 TOTAL = TOML["total"]
 OWN = TOML["script"]
+STARTED = TOML["started"]
 
 #: resource of a bundle -> argument of `ray.init` that says how much of it the local cluster has
 #: (https://docs.ray.io/en/latest/ray-core/api/doc/ray.init.html)
@@ -62,6 +64,31 @@ def script_asks_for_what_it_starts(script: Script, environment: Environment | No
                     evidence=quoted(starts[0].arguments[option], group.arguments["bundles"]),
                     declared=f"{declared:g}", option=option,
                 )  # fmt: skip
+
+
+@check(PROBLEM)
+def shell_starts_what_is_asked_for(launch: Launch, verl_config: VerlConfig) -> Judgement:
+    """`ray start --head` in the script of the training; machines may join it, but no card of this one."""
+    heads = [each for each in launch.beside if each.kind == "ray" and "head" in each.options]
+    setting = heads[0].options.get("num_gpus") if len(heads) == 1 else None
+    declared = whole(setting.value) if setting is not None and setting.known else None
+    if setting is None or declared is None or not _written(verl_config):
+        return
+    gpus, nodes = ranks_here(None, None, verl_config, None), machines_of(None, verl_config, None)
+    if gpus * nodes <= declared:
+        return
+    asked = [each for name in ("trainer.n_gpus_per_node", "trainer.nnodes") if (each := verl_config.get(name))]
+    yield found(
+        PROBLEM, STARTED, severity=ERROR if gpus > declared else WARNING, confidence=LIKELY, declared=declared,
+        wanted=nodes, gpus=gpus, total=gpus * nodes, where=place_of(*asked, otherwise=heads[0].place),
+        commands=("ray status",), evidence=quoted(setting, *asked),
+    )  # fmt: skip
+
+
+def _written(verl_config: VerlConfig) -> bool:
+    """Whether what is asked for is told in numbers."""
+    asked = [verl_config.get(name) for name in ("trainer.n_gpus_per_node", "trainer.nnodes")]
+    return all(each is None or (each.known and whole(each.value) is not None) for each in asked)
 
 
 def _number(call: Call, name: str) -> float | None:

@@ -20,11 +20,12 @@ from doctor.readers.script.shell import NoGrammar, Started, commands
 from doctor.readers.script.shell_words import Scope, unknown
 
 if TYPE_CHECKING:
-    from doctor.facts.launch import Launch
+    from doctor.facts.launch import Beside, Launch
     from doctor.readers.command.containers import Contained
 
 _LIMIT_BYTES = 1 << 20
 _DEEPEST = 5
+_MOST_BESIDE = 8
 _SLURM = ("SLURM", "SLURMD_", "SBATCH_", "PMI")
 #: a script may be started by these although they are no shell's name
 _NOTEBOOKS = {"jupyter": ("nbconvert", "execute", "run"), "papermill": ()}
@@ -242,7 +243,9 @@ class Opener:
         best = min(launches, key=_rank)
         others = [each for each in launches if each is not best and each.kind != "unknown" and each.argv != best.argv]
         unclear = [*best.unclear, *(_other(each) for each in others[:4])]
-        return replace(best, unclear=tuple(dict.fromkeys(unclear)))
+        certain = [each for each in others if not any("may not" in clause for clause in each.unclear)]
+        beside = tuple(map(_beside, certain[:_MOST_BESIDE]))
+        return replace(best, unclear=tuple(dict.fromkeys(unclear)), beside=(*beside, *best.beside))
 
     def _one(self, state: Unwrapped, started: Started) -> Launch | None:
         if not started.words or started.stdin is not None:
@@ -283,6 +286,15 @@ def _activated(words: tuple[str, ...], before: tuple[str, ...]) -> tuple[str, ..
 def _rank(launch: Launch) -> tuple[int, int]:
     kind = 0 if launch.trains else 1 if launch.serves else 2
     return (1 if any("may not" in each for each in launch.unclear) else 0, kind)
+
+
+def _beside(launch: Launch) -> Beside:
+    from doctor.facts.launch import Beside
+
+    return Beside(
+        launch.argv, launch.kind, launch.subcommand, launch.options, launch.arguments, launch.environment,
+        launch.wrappers, launch.read_from[0] if launch.read_from else None,
+    )  # fmt: skip
 
 
 def _other(launch: Launch) -> str:
