@@ -66,6 +66,11 @@ ul { padding-left: 1.2rem; color: var(--soft); }
 @media (max-width: 36rem) {
   .chain tr { display: block; margin: 0 0 .7rem; } .chain td { display: inline; padding-right: .6rem; }
   .chain td:last-child { display: block; } .chain td:empty { display: none; } }
+@media print {
+  :root { color-scheme: light; --ink: #111; --soft: #555; --paper: #fff; --card: #fff; --line: #ccc; --code: #f3f3f3;
+    --error: #c42b3a; --warning: #a86400; --info: #2766c4; --good: #1d7f4c; }
+  body { font-size: 11pt; } main { max-width: none; padding: 0; } article { break-inside: avoid; }
+  details::details-content { content-visibility: visible; block-size: auto; } pre { white-space: pre-wrap; } }
 """
 
 

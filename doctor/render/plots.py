@@ -76,7 +76,7 @@ _STYLE = """
 .plot { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .7rem .4rem .2rem;
   min-width: 0; }
 .plot h3 { font: 600 .85rem ui-monospace, monospace; margin: 0 .5rem .3rem; overflow-wrap: anywhere; }
-.u-legend { font-size: .78rem; color: var(--soft); }
+.u-legend { font-size: .78rem; color: var(--soft); } .plot:not(:hover) .u-legend { visibility: hidden; }
 .u-select { background: color-mix(in srgb, var(--info) 20%, transparent); }
 .hint { color: var(--soft); font-size: .85rem; margin: -.5rem 0 .8rem; }
 """

@@ -106,11 +106,7 @@ dl.pairs dd, dl.pairs dt { padding: .1rem 0; }
 .columns h3 { font-size: .92rem; margin: 0 0 .4rem; }
 @media (max-width: 36rem) { .top { padding: 1rem; } .top .verdict { font-size: 1.15rem; }
   dl.pairs { grid-template-columns: minmax(0, 45%) 1fr; } dl.pairs dt { overflow-wrap: anywhere; } }
-@media print {
-  :root { --ink: #111; --soft: #555; --paper: #fff; --card: #fff; --line: #ccc; --code: #f3f3f3; }
-  body { font-size: 11pt; } main { max-width: none; padding: 0; } nav.jump { display: none; }
-  article, .top, .time, .plot { break-inside: avoid; } details > :not(summary) { display: block; }
-  pre { white-space: pre-wrap; } }
+@media print { nav.jump { display: none; } main { max-width: none; } .top, .time, .plot { break-inside: avoid; } }
 """
 
 

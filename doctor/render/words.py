@@ -43,7 +43,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "ignored": "ignored on request: {ids}",
         "crashed": "{id} crashed and was left out: {error}. This is a bug in the doctor.",
         "skipped_title": "Not judged",
-        "plots_title": "metrics by step",
+        "plots_title": "Metrics by step",
         "plots_hint": "Drag to zoom, double-click to zoom out. Dashed lines: where a finding began.",
         "step": "step",
         "value": "value",
