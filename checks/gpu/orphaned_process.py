@@ -24,7 +24,7 @@ WORKER = re.compile(r"VLLM::|EngineCore|VllmWorker|^ray::|multiprocessing\.spawn
 def orphaned_process(gpus: Gpus, host: Host) -> Judgement:
     """Workers of the stack that belong to this user and hang on process 1."""
     if host.container is not None:
-        yield Skip("in a container an orphan cannot be told from a child of the container's first process")
+        yield Skip("in a container an orphan cannot be distinguished from a child of the container's first process")
         return
     seen = set()
     for gpu in gpus.gpus:

@@ -70,7 +70,7 @@ def slowed_during_the_run(sampled: Sampled) -> Judgement:
             **alone(gpu, "clock event reasons", ", ".join(gpu.slowed_by)),
         )  # fmt: skip
     if not told:
-        yield Skip("no GPU told its clock event reasons" if sampled.gpus else NO_GPU)
+        yield Skip("no GPU reported its clock event reasons" if sampled.gpus else NO_GPU)
 
 
 def _worth_a_word(gpu: SampledGpu, seconds: float) -> bool:

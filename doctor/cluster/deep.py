@@ -56,7 +56,7 @@ def meeting(environ: Mapping[str, str], folder: Path, *, seconds: float, forced:
             break
     else:
         raise NoMeeting(
-            "nothing tells how many nodes take part: start it by `srun`, `torchrun` or `--ray`, or set NODE_RANK, "
+            "the number of nodes is unknown: start it by `srun`, `torchrun` or `--ray`, or set NODE_RANK, "
             "NNODES, MASTER_ADDR and MASTER_PORT on every node"
         )
     node, count = int(environ[rank]), int(environ[nodes])

@@ -148,7 +148,7 @@ def _knock(address: str) -> None:
     except ValueError:
         host = port = None
     if not host or (not port and "//" not in address):
-        raise _Refused("connect", f"`{address}` is no address: host:port is expected")
+        raise _Refused("connect", f"`{address}` is not an address: host:port is expected")
     if not port:
         return
     try:

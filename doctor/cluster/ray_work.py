@@ -53,7 +53,7 @@ def ask_nodes(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], wr
             crew.hand_out(Work(request["arguments"]), node)
         else:
             why = node["reason"] or "Ray does not say why"
-            write(_line(node["id"], None, "died", f"dead before it was asked: {why}"))
+            write(_line(node["id"], None, "died", f"dead before the query: {why}"))
     while crew.busy:
         crew.look()
 

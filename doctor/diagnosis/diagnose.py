@@ -247,14 +247,14 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
             yield f"driver {gpus.driver_version}"
     yield from _asked(_value(states, "network"))
     if words := _value(states, "framework_words"):
-        yield f"asked {words.program} {words.version}'s own validator ({words.seconds:.0f} s)"
+        yield f"called {words.program} {words.version}'s own validator ({words.seconds:.0f} s)"
 
 
 def _asked(network: Network | None) -> Iterable[str]:
     """The addresses of the command that were asked, and what they said."""
     for endpoint in network.endpoints if network is not None else ():
         if endpoint.answers is not None:
-            yield f"asked {endpoint.host}:{endpoint.port}{_of(endpoint)}"
+            yield f"queried {endpoint.host}:{endpoint.port}{_of(endpoint)}"
 
 
 def _of(endpoint: Endpoint) -> str:

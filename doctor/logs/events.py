@@ -58,7 +58,7 @@ class Told:
     def summary(self) -> tuple[str, ...]:
         """What was read, one clause."""
         count = len(self.alarms)
-        told = (f"{count} problem{'s' if count != 1 else ''} told by the guard",) if count else ()
+        told = (f"{count} problem{'s' if count != 1 else ''} reported by the guard",) if count else ()
         return told if self.stop is None else (*told, self.stop.clause)
 
 

@@ -348,7 +348,7 @@ class Editor:
 
         located = parse_yaml(text, self.path) if self._is_yaml else parse_json(text, self.path)
         if isinstance(located.broken, BrokenFile):
-            msg = f"`{self.path}` is no {'YAML' if self._is_yaml else 'JSON'} that can be parsed"
+            msg = f"`{self.path}` cannot be parsed as {'YAML' if self._is_yaml else 'JSON'}"
             raise Refused(msg)
         return located
 

@@ -216,7 +216,7 @@ def _cut_off_for_good(record: dict[str, Any]) -> bool:
 def _refuse_unwritable(path: str) -> None:
     folder = os.path.dirname(path) or "."  # noqa: PTH120 - as text, like the path
     if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-        msg = f"`{path}` is no regular file"
+        msg = f"`{path}` is not a regular file"
         raise Refused(msg)
     for each in (path, folder):
         if os.path.exists(each) and not os.access(each, os.W_OK):  # noqa: PTH110

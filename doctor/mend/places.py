@@ -43,7 +43,7 @@ def _setting(there: list[Observed], place: Place, finding: Finding) -> Observed:
     distinct = {(each.name.rpartition(".")[2], repr(each.value), each.text): each for each in there}
     meant = [each for each in distinct.values() if each.name == named] or list(distinct.values())
     if len(meant) != 1:
-        msg = f"what stands at `{place.file}:{place.line}` is not clear enough to change it"
+        msg = f"the text at `{place.file}:{place.line}` is too ambiguous to change"
         raise Refused(msg)
     return meant[0]
 

@@ -195,7 +195,7 @@ def check_head(head: Any, path: Path) -> None:
             msg = f"`{name}` is of type {type(value).__name__}"
             raise ValueError(msg)
     if abs(head.get("captured_ns") or 0) >= 1 << 63:
-        msg = "`captured_ns` is no time"
+        msg = "`captured_ns` is not a time"
         raise ValueError(msg)
     for name, value in (head.get("clock") or {}).items():
         if value is not None and isinstance(value, (dict, list, bool)):

@@ -274,17 +274,35 @@ def _draw_skips(skipped: list[dict[str, Any]], console: Console, words: Any) -> 
 
 
 def draw_markdown(text: str, console: Console) -> None:
-    """A manual page on the terminal; each address on a line of its own stays clickable."""
-    for line in text.splitlines():
+    """A manual page on the terminal, its paragraphs as wide as that; an address on its own line stays clickable."""
+    for line in _paragraphs(text):
         if line.startswith("# "):
             console.print(Text(line[2:], style="bold"))
         elif line.startswith("## "):
             console.print(Text(line[3:], style="bold cyan"))
-        elif line.startswith(("    ", "https://", "http://")):
+        elif line.startswith(_KEPT):
             console.print(Text(line), soft_wrap=True)
         else:
-            for part in _wrapped(prose(line), console, indent=0):
-                console.print(part)
+            item = line.startswith("- ")
+            for number, part in enumerate(_wrapped(prose(line[2:] if item else line), console, indent=2 * item)):
+                console.print(Text("- ") + part[2:] if item and not number else part)
+
+
+#: lines that are printed as they stand: code, addresses
+_KEPT = ("    ", "https://", "http://")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Lines of a page, those of one paragraph or item of a list as one."""
+    held: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if held and (not line or line.startswith(("#", "- ", *_KEPT))):
+            yield " ".join(held)
+            held = []
+        if not line or line.startswith(("#", *_KEPT)):
+            yield line
+        else:
+            held.append(line.strip())
 
 
 #: columns of the terminal that the last cell of a table needs, which folds; fewer, and each row is drawn as lines

@@ -79,7 +79,7 @@ def _missing(usage: Usage) -> dict[str, str]:
     if not any({"gpu_busy_pct", "power_w", "power_limit_w"} <= set(each) for each in usage.gpus.values()):
         found["power"] = "busy figure, power and power limit are not reported together"
     if not usage.hosts:
-        found["hosts"] = "there are no figures of the host"
+        found["hosts"] = "there are no host figures"
     return found
 
 
@@ -112,7 +112,7 @@ def _over_hosts(usage: Usage, cards: int) -> Iterator[str]:
         yield f"nodes without data: {folded(silent, 3)}"
     for event in usage.events:
         if event["data"].get("what") == "no cluster":
-            yield f"this machine alone: {event['data']['reason']}"
+            yield f"only this machine: {event['data']['reason']}"
     if not usage.several_hosts:
         return
     yield f"{len({key.host for key in usage.gpus})} nodes"

@@ -96,7 +96,7 @@ def test_sentences_inside_findings_are_chinese(tmp_path: Path) -> None:
         ("model `Qwen/Qwen2.5-7B` is not on this machine", "模型 `Qwen/Qwen2.5-7B` 不在本机上"),
         ("the script cannot be read, line 3: invalid syntax", "脚本无法读取,第 3 行:invalid syntax"),
         ("the script cannot be read: it does not exist", "脚本无法读取:它不存在"),
-        ("`foo` is no launcher that doctor knows", "`foo` 不是 doctor 认识的启动器"),
+        ("`foo` is not a launcher that doctor knows", "`foo` 不是 doctor 认识的启动器"),
         ("a sentence of somebody else's", "a sentence of somebody else's"),
     ],
 )

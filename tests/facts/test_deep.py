@@ -223,7 +223,7 @@ PYTHON = Interpreter(sys.executable, "3.11.0")
 
 
 def test_only_when_asked():
-    with pytest.raises(Unavailable, match="asked for by --deep only"):
+    with pytest.raises(Unavailable, match="measured with --deep only"):
         deep.collect(Context(), PYTHON, None, None, None)
 
 

@@ -297,7 +297,8 @@ def test_pyenv_shims(pyenv, tmp_path):
     assert named.prefix == str(pyenv / "versions/3.10.2")
     reason = refused(launched("accelerate launch t.py", work, PATH=path))
     assert reason == (
-        f"the interpreter of `accelerate` cannot be told: pyenv has no `accelerate` for 3.12.1 ({pyenv / 'version'})"
+        "the interpreter of `accelerate` cannot be determined: "
+        f"pyenv has no `accelerate` for 3.12.1 ({pyenv / 'version'})"
     )
     (tmp_path / "work/.python-version").write_text("# ours\n3.10\n")  # the newest 3.10
     found = chosen(launched("accelerate launch t.py", work, PATH=path))

@@ -82,7 +82,7 @@ def test_an_alarm_is_the_finding_and_the_one_that_names_a_module_counts(run: Run
     assert finding.words("en").headline == "The weight `model.norm` holds NaN"
     assert finding.words("en").explanation == "It is {lost}."
     assert diagnosis.verdict == "known"
-    assert "1 problem told by the guard" in diagnosis.target.summary
+    assert "1 problem reported by the guard" in diagnosis.target.summary
 
 
 def test_an_alarm_is_told_where_nothing_was_printed(run: RunDir, tell: Callable[..., None]) -> None:

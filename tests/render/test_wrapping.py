@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from doctor.render.console import draw_markdown
 from doctor.render.wrapping import wrapped
 
 CONSOLE = Console(file=io.StringIO(), width=80)
@@ -53,3 +54,17 @@ def test_colours_stay_with_their_words() -> None:
     text = Text("请把 ").append("gradient_accumulation_steps", style="cyan").append(" 写成相同的值")
     coloured = [line.plain[span.start : span.end] for line in wrapped(text, CONSOLE, 30) for span in line.spans]
     assert coloured == ["gradient_accumulation_steps"]
+
+
+def test_a_page_is_as_wide_as_the_terminal_wherever_its_source_breaks_lines() -> None:
+    page = (
+        "# X1\n\nOne sentence whose source\nbreaks here, and `goes on`.\n\n- first item, which is long enough to fold\n"
+        "- second\n\n    code  stays\nhttps://example.org/a/very/long/address/that/is/not/folded\n"
+    )
+    screen = io.StringIO()
+    draw_markdown(page, Console(file=screen, width=30, color_system=None))
+    assert [line.rstrip() for line in screen.getvalue().splitlines()] == [
+        "X1", "", "One sentence whose source", "breaks here, and goes on.", "", "- first item, which is long",
+        "  enough to fold", "- second", "", "    code  stays",
+        "https://example.org/a/very/long/address/that/is/not/folded", "",
+    ]  # fmt: skip

@@ -21,7 +21,7 @@ def empty_prompts(dataset: Dataset, training: Training) -> Judgement:
     if not is_grpo(training) or not dataset.empty_prompt_count:
         return
     if training.dataset_processed:
-        yield Skip("what the script makes of the dataset's rows is not seen")
+        yield Skip("what the script does to the dataset's rows is not seen")
         return
     first = dataset.empty_prompts[0] if dataset.empty_prompts else None
     yield found(

@@ -50,7 +50,7 @@ def uncorrected_during_the_run(sampled: Sampled) -> Judgement:
     for gpu in grown:
         yield found(PROBLEM, DURING, gpu=gpu.label, count=f"{_new(gpu):.0f}", **alone(gpu, "NVML", _rose(gpu)))
     if not told:
-        yield Skip("no GPU told its ECC count" if sampled.gpus else NO_GPU)
+        yield Skip("no GPU reported its ECC count" if sampled.gpus else NO_GPU)
 
 
 def _new(gpu: SampledGpu) -> float:

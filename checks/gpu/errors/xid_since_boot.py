@@ -119,5 +119,5 @@ def xid_during_the_run(sampled: Sampled) -> Judgement:
             place = alone(each, "NVML event", f"Xid {xid}")
             yield found(PROBLEM, DURING, **words, gpu=each.label, after=duration(each.after_s), **place)
     if not sampled.xids_watched:
-        yield Skip("the driver tells the sampler of no Xids" if sampled.events_told else
+        yield Skip("the driver does not report Xids to the sampler" if sampled.events_told else
                    NO_EVENTS if sampled.gpus else NO_GPU)  # fmt: skip

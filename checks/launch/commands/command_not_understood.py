@@ -31,7 +31,7 @@ def command_not_understood(launch: Launch, framework_config: FrameworkConfig | N
         return  # a file that does not exist is another problem
     if {"--help", "-h", "--version"} & set(launch.argv):
         return  # starts nothing
-    reason = launch.not_understood or f"`{launch.program}` is no launcher that the doctor knows"
+    reason = launch.not_understood or f"`{launch.program}` is not a launcher that the doctor knows"
     evidence = (Observed.quoted("launch command", shlex.join(launch.argv)),)
     if launch.misspelt and launch.meant:
         words = [launch.meant if word == launch.misspelt else word for word in launch.argv]

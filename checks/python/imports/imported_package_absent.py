@@ -57,7 +57,7 @@ def imported_package_absent(
         yield Skip(packages.why_unknown(*places))
         return
     if "uv" in launch.wrappers or any(word.startswith("--container") for word in launch.argv):
-        yield Skip(f"the command makes a separate environment, in which {_named(places)} may be installed")
+        yield Skip(f"the command creates a separate environment, in which {_named(places)} may be installed")
         return
     place = next((each for each in places.values() if each is not None), None)
     changes_path = script is not None and bool({"sys.path", "sys", "site"} & set(script.imports))

@@ -38,7 +38,7 @@ def cuda_newer_than_driver(
         return
     wanted, runs = major(build.cuda), major(gpus.cuda_driver_version)
     if wanted is None or runs is None:
-        yield Skip("the driver does not tell which CUDA it runs")
+        yield Skip("the driver does not report its CUDA version")
         return
     if wanted <= runs:
         return

@@ -69,7 +69,7 @@ def vllm_server_silent(
     if mode != "server":
         return
     if endpoint is None or endpoint.answers is None:
-        yield Skip("the address of the vLLM server was not asked")
+        yield Skip("the address of the vLLM server was not queried")
         return
     if endpoint.answers:
         return

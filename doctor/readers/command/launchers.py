@@ -192,7 +192,7 @@ def _start(draft: Draft, words: list[str]) -> None:
     elif not name.strip():
         draft.give_up("its first word is empty, as a variable that is not set would leave it")
     else:
-        why = f"`{hide('', words[0])[:60]}` is no launcher that doctor knows"
+        why = f"`{hide('', words[0])[:60]}` is not a launcher that doctor knows"
         draft.give_up(why, name if name == words[0] else "", (*_PROGRAMS, "python", "python3"))
 
 
@@ -237,7 +237,7 @@ def _launched(draft: Draft, program: str, launcher: str, words: list[str]) -> No
     draft.unknown_options = tuple(dict.fromkeys(parsed.unknown))
     draft.why = parsed.complaint(program)
     if not parsed.rest:
-        draft.why = draft.why or f"`{program}` is given no script"
+        draft.why = draft.why or f"`{program}` gets no script"
     elif "module" in parsed.settings:
         _module(draft, parsed.rest)
     elif "no_python" in parsed.settings:
@@ -363,7 +363,7 @@ def _serve(draft: Draft, program: str, words: list[str], known: launchers.Table)
         model = parsed.words.pop(0)
         draft.arguments["model"] = Observed.written("model", model, True, model)
     if parsed.words:
-        draft.why = draft.why or f"`{program}` has no use for the word `{hide('', parsed.words[0])[:60]}`"
+        draft.why = draft.why or f"`{program}` does not take the word `{hide('', parsed.words[0])[:60]}`"
 
 
 def _dotted(words: list[str], known: launchers.Table) -> tuple[dict[str, Observed], list[str]]:
@@ -409,9 +409,9 @@ def _trinity(draft: Draft, words: list[str]) -> None:
         full = _TRINITY_SHORT.get(key, key)
         draft.options[full] = Observed.written(full, setting.value, setting.known, setting.text)
     if others:
-        draft.why = f"`trinity {name}` has no use for the word `{others[0][:60]}`"
+        draft.why = f"`trinity {name}` does not take the word `{others[0][:60]}`"
     elif name in {"run", "debug"} and not draft.options.get("config", Observed.written("", "")).text:
-        draft.why = f"`trinity {name}` is given no `--config`"
+        draft.why = f"`trinity {name}` gets no `--config`"
 
 
 def _swift(draft: Draft, words: list[str]) -> None:
@@ -515,7 +515,7 @@ def _python(draft: Draft, words: list[str]) -> None:
             draft.why = "the code behind `-c` was not read"
             return
     if not rest:
-        draft.give_up(f"`{draft.program}` is given no script")
+        draft.give_up(f"`{draft.program}` gets no script")
         return
     draft.kind = "python"
     _script(draft, rest)

@@ -275,7 +275,7 @@ def _pixi(words: Sequence[str], lookup: Lookup) -> tuple[tuple[str, ...], str | 
     start = (lookup.cwd / manifest).parent if manifest else lookup.cwd
     found = (each / ".pixi" / "envs" / name / "bin" for each in (start, *start.parents))
     folder = next((each for each in found if each.is_dir()), None)
-    return ((str(folder),), None) if folder else ((), f"`pixi run` makes its environment `{name}` when it starts")
+    return ((str(folder),), None) if folder else ((), f"`pixi run` creates its environment `{name}` when it starts")
 
 
 def _conda(words: Sequence[str], lookup: Lookup) -> tuple[tuple[str, ...], str | None]:

@@ -187,7 +187,7 @@ class Opener:
         try:
             source = cells(content)
         except NotebookError as exc:
-            state.not_understood = f"`{word[:80]}` is no notebook that can be read: {exc}"
+            state.not_understood = f"`{word[:80]}` is not a readable notebook: {exc}"
             return None
         started = [each for number, line in source.shell for each in self._of_recipe(state, line, path, number)]
         launch = self._chosen(state, started) if started else None

@@ -36,7 +36,7 @@ def collect(
 
     """
     if not context.deep:
-        raise DoesNotApply("asked for by --deep only")
+        raise DoesNotApply("measured with --deep only")
     from doctor.readers.machine import deep_probes as probes
 
     environ = {**context.environ, **(launch.environment if launch else {})}

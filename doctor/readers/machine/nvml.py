@@ -45,7 +45,7 @@ GONE = frozenset({GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND})
 _WHY = {
     LIBRARY_NOT_FOUND: "no NVIDIA driver: `libnvidia-ml.so.1` cannot be loaded (no driver, or a container started "
     "without the NVIDIA runtime)",
-    DRIVER_NOT_LOADED: "the NVIDIA kernel module is not loaded: `nvidia-smi` and `sudo modprobe nvidia` tell why",
+    DRIVER_NOT_LOADED: "the NVIDIA kernel module is not loaded: `nvidia-smi` and `sudo modprobe nvidia` show why",
     LIB_RM_VERSION_MISMATCH: "driver/library version mismatch: the loaded kernel module is older than the library; "
     "reboot, or reload the `nvidia` modules",
     NO_PERMISSION: "NVML may not open the GPU's device nodes: see the permissions of /dev/nvidiactl and /dev/nvidia0",

@@ -81,7 +81,7 @@ def collect(
     """
     question = asked(launch, framework_config)
     if not context.framework or question is None:
-        raise DoesNotApply("no framework's own validator is asked")
+        raise DoesNotApply("no framework's own validator is called")
     if launch.image or launch.unclear:
         raise Unavailable("the command's arguments for the framework are not fully known")
     version = _version(question.framework, packages)

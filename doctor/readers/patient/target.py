@@ -149,7 +149,7 @@ def _from_launch(launch: Launch, lookup: programs.Lookup) -> _Choice | None:
     if found is None:
         return None
     if found.problem:
-        raise Unavailable(f"the interpreter of `{launch.program}` cannot be told: {found.problem}")
+        raise Unavailable(f"the interpreter of `{launch.program}` cannot be determined: {found.problem}")
     if found.interpreter is None:
         raise Unavailable(f"`{found.path}` is not a Python script; name the interpreter with --python")
     if found.interpreter == found.path:

@@ -38,7 +38,7 @@ def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgem
                 certainty(training),
             )
     elif dataset is None or training.dataset_processed:
-        yield Skip("what the script makes of the dataset's columns is not seen")
+        yield Skip("what the script does to the dataset's columns is not seen")
     elif dataset.columns and "prompt" not in dataset.columns:
         yield _missing(Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns, certainty(training))
 

@@ -88,7 +88,7 @@ def _not_judged(words: FrameworkWords) -> str | None:
             else f"a module of {words.program} cannot be imported here, for a reason that names no package"
         )
     if not _OF_VALUES.fullmatch(kind):
-        return f"{words.program}'s own validator ended with {kind}, which does not speak of a setting"
+        return f"{words.program}'s own validator ended with {kind}, which does not concern a setting"
     if words.framework in _SEES_DEVICES and _OF_DEVICES.search(message):
         return f"{words.program}'s own validator depends on GPUs or processes, which it does not see here"
     return None
