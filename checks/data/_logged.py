@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.problem import Severity
 from doctor.catalogue.signature import Hit, Hits
+from doctor.catalogue.words import ProblemWords
 
 #: frames in which GRPO trainers (TRL's, ms-swift's, Unsloth's copy) call reward functions and read what they return
 CALLS_REWARDS = (
@@ -12,6 +15,27 @@ CALLS_REWARDS = (
     r"|_score_completions|_compute_rewards_per_func|compute_loss)$"
 )
 _CALLER = re.compile(CALLS_REWARDS + r"|(?i:grpo\w*trainer\.py:<(?:listcomp|genexpr)>$)")
+
+
+def blamed(toml: ProblemWords, hits: Hits, *captured: str, severity: Severity | None = None) -> Finding | None:
+    """Blame a reward function, only where the trainer's own frame raised.
+
+    Args:
+        toml: words of the problem.
+        hits: with the group `function`.
+        captured: other groups that the message shows; names in them stand in quotes of code.
+        severity: None for the problem's own.
+
+    """
+    raised = by_trainer(hits)
+    if not raised:
+        return None
+    groups = raised[0].groups
+    values = {name: groups[name].replace("'", "`") for name in captured}
+    return found(
+        toml.problem, toml["log"], where=hits.where(), evidence=hits.evidence(), severity=severity,
+        function=groups["function"].rpartition(".")[2], **values,
+    )  # fmt: skip
 
 
 def by_trainer(hits: Hits) -> list[Hit]:

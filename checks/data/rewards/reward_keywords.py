@@ -8,7 +8,7 @@ from doctor.catalogue.settings import at
 from doctor.catalogue.shared.trainers import installed, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
-from doctor.checks.data._logged import by_trainer
+from doctor.checks.data._logged import blamed
 from doctor.checks.data._passed import NEVER_PASSED, signature_of
 from doctor.checks.data._passed import passed as handed
 from doctor.facts.dataset import Dataset
@@ -17,7 +17,6 @@ from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 
 
@@ -47,15 +46,4 @@ def reward_keywords(training: Training, packages: Packages, dataset: Dataset | N
 
 def explain(hits: Hits) -> Finding | None:
     """Blame the function only where the trainer's own frame raised."""
-    raised = by_trainer(hits)
-    if not raised:
-        return None
-    groups = raised[0].groups
-    return found(
-        PROBLEM,
-        LOG_MESSAGE,
-        where=hits.where(),
-        evidence=hits.evidence(),
-        function=groups["function"].rpartition(".")[2],
-        name=groups["name"],
-    )
+    return blamed(TOML, hits, "name")

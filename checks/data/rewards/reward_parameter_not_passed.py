@@ -11,7 +11,7 @@ from doctor.catalogue.settings import at
 from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
-from doctor.checks.data._logged import by_trainer
+from doctor.checks.data._logged import blamed
 from doctor.checks.data._passed import passed, signature_of
 from doctor.facts.packages import Packages
 from doctor.facts.script import RewardFunction
@@ -19,7 +19,6 @@ from doctor.facts.training import Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 COLUMN = TOML["column"]
 
@@ -65,16 +64,4 @@ def _told(function: RewardFunction, message: Message, confidence: Confidence, **
 
 def explain(hits: Hits) -> Finding | None:
     """Blame the function only where the trainer's own frame raised."""
-    raised = by_trainer(hits)
-    if not raised:
-        return None
-    groups = raised[0].groups
-    return found(
-        PROBLEM,
-        LOG_MESSAGE,
-        where=hits.where(),
-        evidence=hits.evidence(),
-        severity=ERROR,
-        function=groups["function"].rpartition(".")[2],
-        names=groups["names"].replace("'", "`"),
-    )
+    return blamed(TOML, hits, "names", severity=ERROR)
