@@ -46,7 +46,7 @@ class RewardFunctions:
                 inner = each.value if isinstance(each, ast.Starred) else each
                 yield from self.of(inner, spot)
         elif isinstance(node, ast.Lambda):
-            yield _lambda(node, spot, bound)
+            yield _described(node, "<lambda>", spot, bound)
         elif isinstance(node, ast.Name):
             yield from self._of_name(node, spot, bound)
         elif isinstance(node, ast.Attribute):
@@ -155,33 +155,21 @@ class RewardFunctions:
             callee = decorator.func if isinstance(decorator, ast.Call) else decorator
             if self.names.origin(callee, spot) not in _TRANSPARENT:
                 return  # it may take and give anything
-        source = spot.module.source
-        kinds, nodes = return_kinds(node)
-        yield RewardFunction(
-            name=node.name,
-            place=source.place(node),
-            parameters=_parameters(node.args, bound),
-            required=_required(node.args, bound),
-            has_var_keyword=node.args.kwarg is not None,
-            returns=kinds,
-            return_places=tuple(source.place(each) for each in nodes),
-            is_async=isinstance(node, ast.AsyncFunctionDef),
-            reads=reads_of(node),
-            of_one=returns_lists_of_one(node),
-        )
+        yield _described(node, node.name, spot, bound)
 
 
-def _lambda(node: ast.Lambda, spot: Spot, bound: _Bound) -> RewardFunction:
+def _described(node: FunctionNode | ast.Lambda, name: str, spot: Spot, bound: _Bound) -> RewardFunction:
     source = spot.module.source
     kinds, nodes = return_kinds(node)
     return RewardFunction(
-        name="<lambda>",
+        name=name,
         place=source.place(node),
         parameters=_parameters(node.args, bound),
         required=_required(node.args, bound),
         has_var_keyword=node.args.kwarg is not None,
         returns=kinds,
         return_places=tuple(source.place(each) for each in nodes),
+        is_async=isinstance(node, ast.AsyncFunctionDef),
         reads=reads_of(node),
         of_one=returns_lists_of_one(node),
     )
