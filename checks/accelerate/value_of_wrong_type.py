@@ -56,7 +56,7 @@ def value_of_wrong_type(launch: Launch, accelerate: AccelerateConfig | None, wor
             TEXT,
             key=key,
             text=_shown(setting),
-            type="a boolean" if kind == "bool" else "a number",
+            boolean=kind == "bool",
             kind=kind,
             method=method,
             where=place_of(setting),

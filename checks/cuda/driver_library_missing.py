@@ -31,5 +31,5 @@ def explain(hits: Hits) -> Finding | None:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=CONFIRMED if not rocm else LIKELY,
-        package=f"`{package.replace('_', '-')}`" if package and not package.endswith(".py") else "the package",
+        package=package.replace("_", "-") if package and not package.endswith(".py") else "",
     )

@@ -36,7 +36,7 @@ def foreign_library_loaded(deep: Deep, packages: Packages) -> Judgement:
             commands=("unset LD_LIBRARY_PATH",),
             evidence=(Observed.quoted("/proc/PID/maps", mapped.path), Observed.quoted("torch's own", wheel)),
             stem=mapped.stem,
-            version=mapped.version or "of unknown version",
+            version=mapped.version or "",
             path=mapped.path,
             own=own or "version not stated",
         )

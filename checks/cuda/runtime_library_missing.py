@@ -36,7 +36,7 @@ def explain(hits: Hits) -> Finding | None:
         program=program or "",
         library=library,
         major=major,
-        what=f"`{package}`" if package else "a compiled package",
+        package=package or "",
         cuda=cuda,
         confidence=CONFIRMED if own and not program else LIKELY,
         commands=("echo $LD_PRELOAD",) if program else ("python -c 'import torch; print(torch.version.cuda)'",),

@@ -19,5 +19,5 @@ def explain(hits: Hits) -> Finding | None:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        kernel=f"`{hits.get('kernel')}`" if hits.get("kernel") else "a CUDA kernel",
+        kernel=hits.get("kernel") or "",
     )

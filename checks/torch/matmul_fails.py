@@ -46,5 +46,5 @@ def matmul_fails(deep: Deep) -> Judgement:
             gpu=each.gpu,
             dtype=each.dtype,
             signal=each.signal,
-            error=(each.error or "no message").rstrip("."),
+            error=(each.error or "").rstrip("."),
         )

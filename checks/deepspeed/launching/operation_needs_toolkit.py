@@ -65,5 +65,5 @@ def explain(hits: Hits) -> Finding | None:
         where=hits.where(),
         evidence=hits.evidence(),
         commands=("pip install ninja",) if ninja else ("ds_report",),
-        op=hits.get("op") or "an operation",
+        op=hits.get("op") or "",
     )

@@ -30,8 +30,6 @@ def explain(hits: Hits) -> Finding | None:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        at=f" at {host}:{hits.get('port')}" if host else "",
-        count=f" ({came} of {wanted} came)" if came else "",
         host=host or "",
         port=hits.get("port") or "",
         came=came or "",

@@ -27,5 +27,5 @@ def explain(hits: Hits) -> Finding:
         evidence=hits.evidence(),
         confidence=LIKELY,
         group=(group or "").lower(),
-        owner=next((name for part, name in _OWNERS if part in path), "the library"),
+        owner=next((name for part, name in _OWNERS if part in path), ""),
     )

@@ -14,6 +14,4 @@ LOG_MESSAGE = TOML["log"]
 def explain(hits: Hits) -> Finding:
     """With the sizes where Ray tells them."""
     used, total = hits.get("used"), hits.get("total")
-    return found(
-        PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), used=f", {used} of {total}" if used else ""
-    )
+    return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), used=used or "", total=total or "")

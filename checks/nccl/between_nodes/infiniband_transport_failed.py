@@ -79,6 +79,6 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        peer=f" to {peer}" if peer else "",
+        peer=peer or "",
         other=other,
     )

@@ -29,5 +29,5 @@ def explain(hits: Hits) -> Finding | None:
         severity=ERROR if hits.of(0) or hits.of(1) else WARNING,
         name=f"`{name}`",
         need=hits.get("need"),
-        package=f"`{package}`" if package else "the package",
+        package=package or "",
     )

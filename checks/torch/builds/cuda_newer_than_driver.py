@@ -59,7 +59,8 @@ def cuda_newer_than_driver(
         driver=gpus.driver_version or "here",
         runs=gpus.cuda_driver_version,
         major=runs,
-        needs=f"{DRIVERS[wanted]} or newer" if wanted in DRIVERS else f"for CUDA {wanted}",
+        least=DRIVERS.get(wanted, ""),
+        wanted=wanted,
     )
 
 
@@ -74,7 +75,7 @@ def explain(hits: Hits) -> Finding | None:
         LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
-        driver=f"up to {cuda}" if number else "version unknown",
+        driver=cuda if number else "",
         build=f" {build}" if build else "",
         wheel=wheel,
         # where the number is not told it may also be that no driver is there at all

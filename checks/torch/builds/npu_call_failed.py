@@ -42,7 +42,7 @@ def _other(hits: Hits) -> Finding | None:
         return found(
             PROBLEM, HIDDEN, where=hits.where(), evidence=hits.evidence(), commands=("npu-smi info",),
             variable=hits.get("variable") or "", devices=(hits.get("devices") or "").strip(),
-            range=(hits.get("range") or "").replace("-", " to "),
+            range=hits.get("range") or "",
         )  # fmt: skip
     if hits.of(5):
         return _kernels(hits)

@@ -22,7 +22,7 @@ def explain(hits: Hits) -> Finding | None:
         )
         return found(
             PROBLEM, UNKNOWN, where=hits.where(), evidence=hits.evidence(), unknown=unknown,
-            choices=", ".join(f"`{each}`" for each in names) or "the names that the message lists",
+            choices=", ".join(f"`{each}`" for each in names),
         )  # fmt: skip
     kind = (hits.get("kind") or "").rpartition(" through ")[2]
     kind = "SDPA" if "scaled_dot" in kind else "flex attention" if "flex" in kind else kind

@@ -51,7 +51,7 @@ def explain(hits: Hits) -> Finding | None:
         owner=filled or TOML.phrase("all"),
         free=hits.get("free") or "0",
         total=hits.get("total") or "",
-        resource=hits.get("resource") or "labels, taints",
+        resource=hits.get("resource") or "",
         container=hits.get("container") or "",
         image=hits.get("image") or "of the pod",
         volume=hits.get("volume") or hits.get("unmounted") or "",

@@ -51,7 +51,7 @@ def explain(hits: Hits) -> Finding | None:
         confidence=LIKELY if told and why is OTHER_REASON and request is LOG_MESSAGE_REQUEST else CONFIRMED,
         job=hits.get("waiting") or "",
         why=why,
-        node=hits.get("node") or "a node",
+        node=hits.get("node") or "",
         unbound=hits.get("unbound") or "",
         spec=_spec(hits.get("spec") or ""),
     )

@@ -95,5 +95,5 @@ def explain(hits: Hits) -> Finding:
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
-        more=f" (`{size}` per group or node were asked for)" if size else "",
+        size=size or "",
     )

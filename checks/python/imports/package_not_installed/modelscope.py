@@ -39,7 +39,7 @@ def modelscope_missing(
         PROBLEM,
         MESSAGE,
         value=value,
-        state=version or "not installed",
+        version=version or "",
         where=where_set(training, VARIABLE),
         commands=('pip install "modelscope>=1.18.1"',),
         evidence=shown(VARIABLE, value),
