@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.problem import Severity
@@ -31,7 +32,7 @@ def blamed(toml: ProblemWords, hits: Hits, *captured: str, severity: Severity | 
     if not raised:
         return None
     groups = raised[0].groups
-    values = {name: groups[name].replace("'", "`") for name in captured}
+    values: dict[str, Any] = {name: groups[name].replace("'", "`") for name in captured}
     return found(
         toml.problem, toml["log"], where=hits.where(), evidence=hits.evidence(), severity=severity,
         function=groups["function"].rpartition(".")[2], **values,
