@@ -47,8 +47,8 @@ from doctor.cli.working import WORKING, working
 def command(launch_command: tuple[str, ...], **chosen: Any) -> int:
     """Find what will go wrong on this machine, with this command, before the launch.
 
-    None of your code is run: files are read, and the interpreter lists its packages in isolation. Where the command
-    starts a framework with its own validator, it is called in a child that may write and contact nothing.
+    None of your code is run: files are read, and the interpreter lists its packages in isolation. If the command
+    starts a framework with its own validator, that runs in a child process that can neither write nor connect.
 
     \b
     doctor check

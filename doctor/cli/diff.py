@@ -43,7 +43,7 @@ def command(before: Path, after: Path | None, python: str | None, everything: bo
 
     \b
     doctor check --save-facts works.json           today, while it works ...
-    doctor diff works.json                         ... and when it does not any more
+    doctor diff works.json                         ... and when it no longer does
     doctor diff this-node.json that-node.json
     """
     from doctor.diagnosis.differ import by_weight, differences

@@ -76,7 +76,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--lang", type=click.Choice(options.LANGUAGES), help="Language (default: from the locale).")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 def command(words: tuple[str, ...], **chosen: Any) -> int:
-    """Sample SM activity, memory, power and clocks truthfully, into CSV, and say what they mean.
+    """Sample true SM activity, memory, power and clocks into CSV, and say what they mean.
 
     \b
     doctor monitor                                           the live table; q quits

@@ -36,9 +36,8 @@ from doctor.cli import options
 def command(words: tuple[str, ...], **chosen: Any) -> int:
     """Rehearse a training command: two steps, one save, one evaluation, one resume, with a tiny model of the same kind.
 
-    Script, launcher, processes and files are the user's own. Models are replaced by tiny ones by their names, files
-    that were there are not touched, nothing is uploaded, and no running server is asked. Exit codes are those of
-    `doctor check`.
+    Your own script, launcher, processes and files are used. Models are replaced by tiny ones, existing files stay as
+    they are, nothing is uploaded, and no running server is contacted. Exit codes are those of `doctor check`.
 
     \b
     doctor rehearse -- accelerate launch --config_file zero3.yaml train_grpo.py

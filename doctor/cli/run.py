@@ -53,7 +53,7 @@ _SIGNS = frozenset({"alarm", "exception", "hang"})
 def command(words: tuple[str, ...], **chosen: Any) -> int:
     """Run a training command under the doctor; its exit code is kept, or 119 if the guard stopped it.
 
-    First `doctor check` looks at the command. While it runs, a guard in every training process stops it before NaNs
+    First `doctor check` examines the command. While it runs, a guard in every training process stops it before NaNs
     ruin the weights, and GPUs are sampled. When it fails, the post-mortem says why. The script stays as it is.
 
     \b

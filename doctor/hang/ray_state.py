@@ -116,7 +116,7 @@ def _asked(raylet: Raylet, python: str) -> tuple[Mapping[str, Any], str]:
     except subprocess.TimeoutExpired:
         return {}, f"Ray's control store did not answer within {_WAIT_S:g} s"
     except (OSError, ValueError, IndexError) as error:
-        return {}, redact_text(f"Ray's control store was not asked ({type(error).__name__})")
+        return {}, redact_text(f"Ray's control store was not queried ({type(error).__name__})")
 
 
 def _tasks(told: Mapping[str, Any]) -> list[RayTask]:

@@ -277,7 +277,7 @@ def _dumps(files: Sequence[Path], unread: list[str]) -> list[Dump]:
         except OSError as error:
             unread.append(f"`{path}` cannot be read: {error.strerror or error}")
         except NotADump as error:
-            unread.append(f"`{path}` is no dump of the flight recorder that can be read: {error}")
+            unread.append(f"`{path}` is not a readable dump of the flight recorder: {error}")
     return dumps
 
 

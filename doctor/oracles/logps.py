@@ -90,7 +90,7 @@ def repeat_noise(first: Any, second: Any, *, limit: float = HEALTHY_UNTOLD) -> V
         return unseen("repeat-noise", f"{len(gaps)} tokens are too few", tokens=len(gaps))
     value = mean(gaps)
     state = DOUBTFUL if value > limit else HOLDS
-    reason = f"asked twice, the engine differs by {value:.2g} a token"
+    reason = f"two answers of the engine differ by {value:.2g} a token"
     return Verdict("repeat-noise", state, value, limit, reason, {"max": float(gaps.max()), "tokens": len(gaps)})
 
 

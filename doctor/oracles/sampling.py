@@ -66,7 +66,7 @@ def staleness(sampled: Any, trained: int, *, allowed: int = 0) -> Verdict:
     """
     lags = [trained - int(each) for each in flat(sampled) if each is not None]
     if not lags:
-        return unseen("staleness", "no sample tells its version")
+        return unseen("staleness", "no sample records its version")
     oldest, newest = max(lags), min(lags)
     details = {"mean": sum(lags) / len(lags), "share": sum(each > allowed for each in lags) / len(lags)}
     if newest < 0:
@@ -99,7 +99,7 @@ def group_variance(rewards: Any, group_size: Optional[int] = None) -> Verdict:
     if group_size is not None:
         values = list(flat(groups))
         if group_size < 1 or len(values) % group_size:
-            raise ValueError(f"{len(values)} rewards are no groups of {group_size}")
+            raise ValueError(f"{len(values)} rewards cannot be split into groups of {group_size}")
         groups = [values[at : at + group_size] for at in range(0, len(values), group_size)]
     known = [[float(each) for each in group if each is not None and math.isfinite(each)] for group in groups]
     judged = [group for group in known if len(group) > 1]

@@ -70,7 +70,7 @@ def mask_audit(
         reason = f"the end of {details['ends_untrained']} finished answers is not trained"
         return Verdict("mask-audit", DOUBTFUL, 0.0, 0.0, reason, details)
     if whose is None and seen is None:
-        return unseen("mask-audit", "nothing tells which tokens were sampled", **details)
+        return unseen("mask-audit", "it is unknown which tokens were sampled", **details)
     return Verdict("mask-audit", HOLDS, 0.0, 0.0, f"{details['trained']} trained tokens were sampled", details)
 
 
@@ -219,7 +219,7 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
     >>> prefix_property([[1, 2], [1, 2, 3], [1, 2, 3, 4, 5]]).state.value
     'holds'
     >>> prefix_property([[1, 2, 9], [1, 2, 3]]).reason
-    'the rendering of turn 0 is no beginning of that of turn 1: they differ at token 2'
+    'the rendering of turn 0 is not a prefix of that of turn 1: they differ at token 2'
     """
     if len(turns) < 2:
         return unseen("prefix-property", "one turn cannot change another")
@@ -231,7 +231,7 @@ def prefix_property(turns: Sequence[Sequence[int]]) -> Verdict:
     if not broken:
         return Verdict("prefix-property", HOLDS, 0.0, 0.0, f"{len(turns)} turns each begin as the one before")
     number, at = broken[0]
-    reason = f"the rendering of turn {number} is no beginning of that of turn {number + 1}: they differ at token {at}"
+    reason = f"the rendering of turn {number} is not a prefix of that of turn {number + 1}: they differ at token {at}"
     details = {"turn": number, "at": at, "turns": [each for each, _ in broken]}
     return Verdict("prefix-property", BROKEN, float(len(broken)), 0.0, reason, details)
 

@@ -29,7 +29,7 @@ def unseen(session: Session) -> str:
     if not session.rehearsed.of("enlarged") or _after(session) is not None:
         return ""
     off = [each for each in _said(session) if each.get("witness") == "off"]
-    return str(off[-1].get("reason")) if off else "the witness was not asked"
+    return str(off[-1].get("reason")) if off else "the witness was not queried"
 
 
 def _after(session: Session) -> Mapping[str, Any] | None:

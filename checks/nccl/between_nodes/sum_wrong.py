@@ -22,7 +22,7 @@ def sum_wrong(cluster: Cluster) -> Judgement:
         wrong = next((each for each in part.told.rings if not each.sum_right), None)
         if wrong is not None:
             host = measured.name(node)
-            text = f"group {wrong.group}: the result of {wrong.message_bytes} bytes of ones was not their number"
+            text = f"group {wrong.group}: the result of {wrong.message_bytes} bytes of ones is not the number of ranks"
             yield found(
                 PROBLEM,
                 MESSAGE,

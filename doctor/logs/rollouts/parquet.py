@@ -43,7 +43,7 @@ class Reader:
         try:
             with ParquetFile(self.path) as file:
                 if not set(file.schema_arrow.names) >= _OWN:
-                    msg = "it is no table of completions"
+                    msg = "it is not a table of completions"
                     raise NotReadable(msg)
                 figures = [each.name for each in file.schema_arrow if is_floating(each.type)]
                 batches = file.iter_batches(batch_size=_ROWS)

@@ -133,7 +133,7 @@ class _Reader:
             raise _BadYaml("an alias refers to the value that it is part of", node)
         sources = [node] if _is_mapping(node) else node.value[::-1] if isinstance(node.value, list) else []
         if not sources or not all(_is_mapping(each) for each in sources):
-            raise _BadYaml("`<<` merges something that is no mapping", node)
+            raise _BadYaml("`<<` merges something that is not a mapping", node)
         self.open_nodes.add(id(node))
         pairs = [pair for each in sources for pair in self._pairs(name, each)]
         self.open_nodes.discard(id(node))
