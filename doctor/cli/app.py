@@ -64,6 +64,15 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)  # noqa: S101 - our own modules, for the type checker
         return command
 
+    def get_help(self, ctx: click.Context) -> str:
+        """In Chinese in a Chinese locale; settings are not read for it, so that it stays fast."""
+        locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+        if not locale.startswith("zh"):
+            return super().get_help(ctx)
+        from doctor.cli.first_screen import chinese
+
+        return chinese()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table above."""
         with formatter.section("Commands"):

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from doctor.cli.app import COMMANDS, routed
+from doctor.cli.first_screen import SUMMARIES
 from tests.commands import run_doctor
 
 
@@ -108,3 +110,14 @@ def test_a_file_that_is_not_there_is_named(word: str, said: str, tmp_path: Path)
     done = run_doctor(word, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 2), (("--help",), 0)], ids=["bare", "help"])
+def test_the_first_screen_is_chinese_in_a_chinese_locale(words: tuple[str, ...], code: int, tmp_path: Path) -> None:
+    done = run_doctor(*words, cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"})
+    screen = done.stdout + done.stderr
+    assert done.returncode == code
+    assert "错误" not in screen.splitlines()[0]
+    assert [line.split()[0] for line in screen.partition("命令:\n")[2].splitlines() if line][:-3] == list(SUMMARIES)
+    assert max(map(cell_len, screen.splitlines())) <= 80
+    assert set(SUMMARIES) == set(COMMANDS) - {"dev"}

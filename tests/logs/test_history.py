@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -190,6 +191,9 @@ def test_the_last_complete_checkpoint_is_named(tmp_path: Path, broken: Callable[
     assert done.returncode == 0, done.stderr
     assert "Last complete checkpoint: out/checkpoint-200" in done.stdout
     assert "resume_from_checkpoint='out/checkpoint-200'" in done.stdout
+    chinese = run_doctor("checkpoint", "out", "--lang", "zh", cwd=tmp_path).stdout
+    assert re.search("checkpoint-1000 .*(被截断|缺少:)", chinese), chinese
+    assert not re.search("cut off|missing|, or |weights ", chinese), chinese
     told = json.loads(run_doctor("checkpoint", "out", "--format", "json", cwd=tmp_path).stdout)
     assert told["last_complete"].endswith("checkpoint-200")
     assert told["checkpoints"][0]["problems"]
