@@ -17,7 +17,7 @@ from typing import NamedTuple
 from doctor.sizing import engine
 from doctor.sizing.engine import SERVER_SHARE
 from doctor.sizing.setup import Lora, Setup
-from doctor.sizing.verdict import FITS, Advice, Step, spelled, verdict_of
+from doctor.sizing.verdict import FITS, UNSURE, Advice, Step, spelled, verdict_of
 
 #: combinations that are tried, and those that are shown
 MOST_TRIED, MOST_SHOWN = 6000, 3
@@ -36,8 +36,12 @@ STAY = Move(0.0)
 
 
 def cheapest(setup: Setup) -> tuple[Advice, ...]:
-    """The cheapest combinations that fit, each with other settings than those before it; none where none was found."""
+    """The cheapest combinations that fit, each with other settings than those before it; else one that may fit.
+
+    None where none was found.
+    """
     found: list[Advice] = []
+    perhaps: Advice | None = None
     for tried, moves in enumerate(_in_order(_settings(setup))):
         if tried >= MOST_TRIED or len(found) >= MOST_SHOWN:
             break
@@ -49,7 +53,9 @@ def cheapest(setup: Setup) -> tuple[Advice, ...]:
         verdict = verdict_of(changes[-1].setup)
         if verdict.word == FITS:
             found.append(Advice(changes, verdict))
-    return tuple(found)
+        elif verdict.word == UNSURE and perhaps is None:
+            perhaps = Advice(changes, verdict)
+    return tuple(found) or ((perhaps,) if perhaps is not None else ())
 
 
 def _holds(advice: Advice, moves: Sequence[Move]) -> bool:
@@ -116,8 +122,8 @@ def _settings(setup: Setup) -> list[list[Move]]:
         [STAY, *_lengths(setup)],
         [STAY, *_batches(setup)],
         [STAY, *_memory(setup)],
-        sorted([STAY, *_strategies(setup)]),
-        sorted([STAY, *_engines(setup)]),
+        sorted([STAY, *_strategies(setup)], key=lambda each: each.price),
+        sorted([STAY, *_engines(setup)], key=lambda each: each.price),
     ]
 
 
@@ -180,11 +186,12 @@ def _strategies(setup: Setup) -> Iterator[Move]:
     ladder = [("zero2", False, False, 0.3), ("zero3", False, False, 1.0), ("zero2", True, False, 3.0),
               ("zero3", True, False, 3.5), ("zero3", True, True, 5.0)]  # fmt: skip
     now = (setup.strategy, setup.offload_optimizer, setup.offload_parameters)
-    rest = [each for each in ladder if setup.trainers > 1 or each[1]]
-    known = [each[:3] for each in rest]
-    start = known.index(now) + 1 if now in known else 0
-    for name, optimizer, parameters, price in rest[start:]:
-        yield Move(price, "strategy", _strategy(name, optimizer=optimizer, parameters=parameters))
+    rest = [each for each in ladder if (setup.trainers > 1 or each[1]) and each[:3] != now]
+    further = [each[:3] for each in ladder].index(now) if now in [each[:3] for each in ladder] else 0
+    for name, optimizer, parameters, price in rest:
+        # what shards less is no loss; other changes may make room for it, or ask for it, as packed weights do
+        nearer = price if ladder.index((name, optimizer, parameters, price)) >= further else 0.1
+        yield Move(nearer, "strategy", _strategy(name, optimizer=optimizer, parameters=parameters))
 
 
 def _strategy(name: str, *, optimizer: bool, parameters: bool) -> Callable[[Setup], Setup | None]:

@@ -84,6 +84,33 @@ def test_names_that_came_went_and_moved(tmp_path: Path) -> None:
     assert table["renamed"] == {"pkg.old:Old": "Newer"}
 
 
+def test_a_namesake_that_was_there_before_is_no_place_to_move_to(tmp_path: Path) -> None:
+    """Of two definitions one goes: the other is another thing, as `numpy.ma.product` is; so is what only raises."""
+    other, dummy = "def product(a): pass\n", "class Scorer: pass\n"
+    before = {
+        "pkg/__init__.py": "from .plain import product\nfrom .search import Scorer\n",
+        "pkg/plain.py": "def product(a): pass\n",
+        "pkg/search.py": "class Scorer: pass\n",
+    }
+    always = {"pkg/masked.py": other, "pkg/utils/__init__.py": "", "pkg/utils/dummy_objects.py": dummy}
+    after = {"pkg/__init__.py": "", "pkg/plain.py": "", "pkg/search.py": ""}
+    table = names_table(Library("pkg", "1"), _history(tmp_path, before | always, after | always), {})
+    assert _of_group(table["names"], "pkg") == {"product": "0-0", "Scorer": "0-0"}
+    assert table["moved"] == {}
+
+
+def test_a_name_moved_to_where_it_is_defined_not_to_who_imports_it(tmp_path: Path) -> None:
+    before = {"pkg/__init__.py": "class ToldWarning: pass\n"}
+    after = {
+        "pkg/__init__.py": "",
+        "pkg/f.py": "from .told.of import ToldWarning\n",
+        "pkg/told/__init__.py": "",
+        "pkg/told/of.py": "class ToldWarning: pass\n",
+    }
+    table = names_table(Library("pkg", "1"), _history(tmp_path, before, after), {})
+    assert table["moved"] == {"pkg.told.of": "pkg:ToldWarning"}
+
+
 def test_of_a_library_with_compiled_names_only_what_went_is_told(tmp_path: Path) -> None:
     history = _history(tmp_path, {"pkg/__init__.py": "Old = 1"}, {"pkg/__init__.py": "New = 1"})
     history.came_with_none()

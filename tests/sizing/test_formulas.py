@@ -270,6 +270,36 @@ def test_nothing_helps_is_only_said_where_no_setting_does() -> None:
         assert advice.verdict.word == FITS
 
 
+@pytest.mark.parametrize("lora", [None, Lora(16)])
+@pytest.mark.parametrize("strategy", ["zero3", "zero2", "single"])
+def test_a_strategy_that_shards_most_keeps_no_smaller_setting_from_being_found(
+    strategy: str, lora: Lora | None
+) -> None:
+    """Where the plan itself chose the last resort, packed weights under a lesser one still fit a small card."""
+    offload = strategy != "single"
+    small = Hardware(1, 16 * GIB)
+    setup = Setup(
+        SEVEN, small, strategy=strategy, offload_optimizer=offload, offload_parameters=strategy == "zero3",
+        lora=lora, weights="bfloat16", rollout=Rollout("colocate", 0.9),
+    )  # fmt: skip
+    assert verdict_of(setup).word == TOO_LARGE
+    advice = advise(setup)
+    assert advice is not None
+    assert advice.verdict.word == FITS
+    assert advice.changes[-1].setup.bits == 4
+
+
+def test_what_only_may_fit_is_told_where_nothing_fits_surely(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = Setup(SEVEN, Hardware(1, 16 * GIB), strategy="single", rollout=Rollout("none"))
+    judged = search.verdict_of
+    monkeypatch.setattr(
+        search, "verdict_of", lambda each: replace(judged(each), word=UNSURE if each.lora else TOO_LARGE)
+    )
+    (told,) = search.cheapest(setup)
+    assert told.verdict.word == UNSURE
+    assert [each.key for each in told.changes] == ["lora"]
+
+
 def test_combinations_come_in_the_order_of_their_price() -> None:
     moves = [[search.STAY, search.Move(0.3, "a"), search.Move(2, "b")], [search.STAY, search.Move(1, "c")]]
     prices = [sum(each.price for each in one) for one in search._in_order(moves)]

@@ -191,11 +191,14 @@ def _newest(history: History) -> int:
 
 
 def _moves(library: Library, history: History, changed: Mapping[tuple[str, str], int]) -> dict[str, str]:
-    """Where a name that went can be imported from in the release after, if one definition alone has it there."""
+    """Where a name that went can be imported from in the release after, if one definition alone has it there.
+
+    What stands there for a library that is absent (`dummy_pt_objects`) defines nothing.
+    """
     definers, offered = defaultdict(list), defaultdict(list)
     for table, found in ((history.definitions, definers), (history.names, offered)):
         for (module, name), mask in table.items():
-            if not _PRIVATE_PLACE.search(module):
+            if not _PRIVATE_PLACE.search(module) and not _NEVER_IMPORTED.search(module):
                 found[name].append((module, mask))
     lost = {key: mask for key, mask in changed.items() if not mask & _newest(history)}
     lost |= {
@@ -205,13 +208,24 @@ def _moves(library: Library, history: History, changed: Mapping[tuple[str, str],
     }
     moves = defaultdict(list)
     for (module, name), mask in sorted(lost.items()):
-        after = 1 << mask.bit_length()
-        if len(name) > _SHORTEST_TELLING and sum(bool(each & after) for _, each in definers[name]) == 1:
-            places = [place for place, each in offered[name] if each & after and place != module]
-            place = min(places, key=lambda each: ("._" in each, each.count("."), len(each)), default=None)
-            if place is not None:
-                moves[place].append(f"{module}:{name}")
+        last = mask.bit_length() - 1
+        before, after = (_places(definers[name], position) for position in (last, last + 1))
+        if len(name) <= _SHORTEST_TELLING or len(after) != 1 or (len(before) > 1 and after <= before):
+            continue  # the one that is left of several is another thing of the same name
+        offering = _places(offered[name], last + 1) - {module}
+        place = min(offering, key=lambda each: _order(each, *after), default=None)
+        if place is not None:
+            moves[place].append(f"{module}:{name}")
     return {place: " ".join(keys) for place, keys in sorted(moves.items())}
+
+
+def _places(found: list[tuple[str, int]], position: int) -> frozenset[str]:
+    return frozenset(module for module, mask in found if mask >> position & 1)
+
+
+def _order(place: str, definer: str) -> tuple[bool, bool, int, int]:
+    """First the module that defines a name and the packages around it, which offer it; then who merely imports it."""
+    return not f"{definer}.".startswith(f"{place}."), "._" in place, place.count("."), len(place)
 
 
 def _moved_modules(history: History) -> dict[str, str]:
