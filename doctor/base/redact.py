@@ -40,7 +40,7 @@ _NAMED = (
     # `name = X\nvalue = Y` of containers' settings
     (
         later(
-            rf"(?i)\bname{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?[\s,]{{1,60}}"
+            rf"(?i)\bname{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
             rf"{_QUOTE}?value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}"
         ),
         ("value",),
@@ -74,10 +74,10 @@ _NAMED = (
         later(r"(?i)%22(?P<name>[A-Za-z_][\w.\-]{1,80})%22(?:%20|\+)?%3A(?:%20|\+)?%22"),
         ("%22",),
     ),
-    # `name = value`, `name: value`, `"name": "value"`, `name => value`
+    # `name = value`, `name: value`, `"name": "value"`, `name => value`, `environ["name"] = "value"`
     (
         later(
-            rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}}){_QUOTE}?\s{{0,4}}"
+            rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
             r"(?:=(?!=)>?|[:\uff1a](?!:)=?)\s{0,4}"
         ),
         ("=", ":", "\uff1a"),

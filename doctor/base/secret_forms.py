@@ -201,6 +201,7 @@ _HEADERS = (
 #: what only the command in front of it makes a secret
 _COMMANDS = (
     _form(rf"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b{_ON}\s-p(?P<s>{_WORD})", "mysql", "mariadb"),
+    _form(rf"\bngrok\s+(?:config\s+add-)?authtoken\s+(?P<s>{_WORD})", "ngrok"),
     _form(rf"\bsshpass\s+-p\s{{0,3}}(?P<s>{_WORD})", "sshpass"),
     _form(rf"\bcurl\b{_ON}\s(?:-u|--user|--proxy-user|-U)[ =]{{0,3}}[\"']?[^\s\"':]{{0,80}}:(?P<s>[^\s\"'*]{{1,400}})",
           "curl"),

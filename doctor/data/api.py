@@ -286,10 +286,14 @@ def _came(key: str) -> int:
 
 
 def _moved(content: Mapping[str, Any], key: str) -> str | None:
+    """Where it went; None for a place that nobody is told to import from: a private one, or one that only raises."""
     if ":" not in key:
-        moved: str | None = content["moved_modules"].get(key)
-        return moved
-    return next((place for place, keys in content["moved"].items() if key in keys and key in keys.split(" ")), None)
+        place: str | None = content["moved_modules"].get(key)
+    else:
+        listed: Mapping[str, str] = content["moved"]
+        place = next((each for each, keys in listed.items() if key in keys and key in keys.split(" ")), None)
+    told = place is not None and ("._" not in place or "._" in key) and ".dummy_" not in place
+    return place if told else None
 
 
 def _spans(text: str, newest: int) -> Iterator[tuple[int, int]]:

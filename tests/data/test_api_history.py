@@ -170,3 +170,22 @@ def test_size_and_schema() -> None:
     assert len(api.packages()) >= 20
     folder = api._HERE
     assert sum(each.stat().st_size for each in folder.glob("*/*.json.gz")) < 600_000
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "place"),
+    [
+        ("numpy", "product", None),  # `numpy.ma.product` is another function, which was there all the time
+        ("numpy", "in1d", None),
+        ("numpy", "VisibleDeprecationWarning", "numpy.exceptions"),  # not who imports it
+        ("numpy", "ComplexWarning", "numpy.exceptions"),
+        ("numpy", "byte_bounds", "numpy.lib.array_utils"),
+        ("numpy.lib.function_base", "disp", None),  # what is private is no advice
+        ("numpy.core", "binary_repr", "numpy"),
+    ],
+)
+def test_where_a_name_went_is_where_it_is_offered(module: str, name: str, place: str | None) -> None:
+    """Each read in numpy 1.26.4 and 2.0.2."""
+    known = api.name(module, name)
+    assert known is not None
+    assert known.moved_to == place

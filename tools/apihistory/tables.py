@@ -214,7 +214,7 @@ def _moves(library: Library, history: History, changed: Mapping[tuple[str, str],
             continue  # the one that is left of several is another thing of the same name
         offering = _places(offered[name], last + 1) - {module}
         place = min(offering, key=lambda each: _order(each, *after), default=None)
-        if place is not None:
+        if place is not None and ("._" in module or "._" not in place):  # a private place is no advice
             moves[place].append(f"{module}:{name}")
     return {place: " ".join(keys) for place, keys in sorted(moves.items())}
 
@@ -223,9 +223,16 @@ def _places(found: list[tuple[str, int]], position: int) -> frozenset[str]:
     return frozenset(module for module, mask in found if mask >> position & 1)
 
 
-def _order(place: str, definer: str) -> tuple[bool, bool, int, int]:
-    """First the module that defines a name and the packages around it, which offer it; then who merely imports it."""
-    return not f"{definer}.".startswith(f"{place}."), "._" in place, place.count("."), len(place)
+def _order(place: str, definer: str) -> tuple[int, int, int]:
+    """First the public module that defines a name and the packages around it, then its neighbours, last mere importers.
+
+    A public module beside a private one is there to offer what that defines.
+    """
+    around = f"{definer}.".startswith(f"{place}.")
+    beside = place.rpartition(".")[0] == definer.rpartition(".")[0]
+    public = "._" not in place
+    ranks = (public and around, public and beside, place == definer, public)
+    return next((rank for rank, holds in enumerate(ranks) if holds), len(ranks)), place.count("."), len(place)
 
 
 def _moved_modules(history: History) -> dict[str, str]:
@@ -239,9 +246,9 @@ def _moved_modules(history: History) -> dict[str, str]:
             of_module[module].add(name)
     found = {}
     for module, names in of_module.items():
-        votes = defaultdict(int)
-        for name in names:
-            for place in places[name] if len(places[name]) <= 2 else ():
+        votes: dict[str, int] = defaultdict(int)
+        for name in sorted(names):
+            for place in sorted(places[name]) if len(places[name]) <= 2 else ():
                 votes[place] += 1
         best = max(votes, key=lambda each: votes[each], default=None)
         if best is not None and votes[best] * 5 >= len(names) * 3:
