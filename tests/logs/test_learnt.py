@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.lines.learnt import head_of
+from doctor.logs.lines.learnt import without_head
 from doctor.logs.postmortem import examine
 from tests.prepared import prepared_once
 
@@ -80,5 +80,7 @@ def test_processes_are_told_apart_by_their_heads(tmp_path: Path) -> None:
         "x" * 500 + "Traceback (most recent call last):\n" * 20,
     ],
 )
-def test_what_is_no_head_of_most_lines_is_none(text: str) -> None:
-    assert head_of(text.splitlines()) is None
+def test_what_is_no_head_of_most_lines_is_none(text: str, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(text)
+    assert without_head(str(log)) is None

@@ -18,8 +18,6 @@ _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST, _TRIED, _FEWEST = 120, 8, 5
 _SAMPLE = 5_000  # lines
 _LARGEST_BYTES = 1 << 24
-#: the first line of a traceback behind something else
-_HIDDEN = later(rb"[^\n]Traceback \(most recent call last\)")
 _ENDS = later(r"(?:[\])>|:#-]|\s)$")
 _SIGN = later(r"[^\w\s]")
 _PARTS = later(r"(?P<number>\d+)|(?P<word>[A-Za-z_]\w*)|(?P<blank>\s+)|(?P<other>.)", re.DOTALL)
@@ -63,23 +61,34 @@ def without_head(path: str) -> list[str] | None:
         data = file.read_bytes()
     except OSError:
         return None
-    if _HIDDEN.search(data) is None or b"\0" in data:
+    heads = list(_hiding(_with_traceback(data)))
+    if not heads or b"\0" in data:  # most logs end here, and are not taken apart for it
         return None
     lines = data.decode("utf-8", "replace").split("\n")
-    head = head_of(lines)
+    head = _head_of(lines, heads)
     return None if head is None else [head.cut(text) for text in lines]
 
 
-def head_of(lines: Sequence[str]) -> Head | None:
+def _with_traceback(data: bytes) -> Iterator[str]:
+    """Lines of a log in which a traceback begins, but not where the line does."""
+    sought = _TRACEBACK.encode()
+    at = data.find(sought)
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        if at > start:
+            yield data[start:end].decode("utf-8", "replace")
+        at = data.find(sought, end)
+
+
+def _head_of(lines: Sequence[str], heads: Sequence[str]) -> Head | None:
     """The head that hides tracebacks in a log, None where there is none.
 
     Args:
         lines: all of it, in order.
+        heads: what stands before tracebacks there.
 
     """
-    heads = list(_hiding(lines))
-    if not heads:
-        return None
     texts = [ANSI.sub("", text) for text in lines[:_SAMPLE] if text.strip()]
     for words in (False, True):  # other numbers first, other names only where these do not do
         for head in heads:
@@ -94,8 +103,6 @@ def _hiding(texts: Iterable[str]) -> Iterator[str]:
     """What stands before the first lines of tracebacks, where no form that is known cuts it off."""
     found: dict[str, None] = {}
     for text in texts:
-        if _TRACEBACK not in text:
-            continue
         told = strip(text[:2_000]).text
         head = ANSI.sub("", text).partition(_TRACEBACK)[0]
         left = told.partition(_TRACEBACK)[
