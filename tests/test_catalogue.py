@@ -151,6 +151,15 @@ def test_checks_are_pure_and_their_facts_exist(entry: Entry) -> None:
     assert not [each for each in modules if each.startswith(("doctor.logs", "doctor.render", "doctor.cli"))]
 
 
+@EACH
+def test_the_index_knows_by_which_functions_its_code_judges(entry: Entry) -> None:
+    """The engine imports no file that the index says has none of them."""
+    table = entry.module.rpartition(".")[0]
+    files = [name for name, has in ((entry.module, entry.has_code), (table, entry.shares_code)) if has]
+    names = {name for each in files for name in vars(importlib.import_module(each))}
+    assert set(entry.judges) == {each for each in names if each.startswith("of_") or each in ("explain", "answer")}
+
+
 def test_every_problem_has_a_page_with_its_manual() -> None:
     made = pages()
     shown = [entry for entry in ENTRIES if not entry.is_row]

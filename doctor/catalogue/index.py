@@ -16,8 +16,8 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 10  # raise when Entry or the index changes
+FORMAT = 11  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
@@ -36,6 +36,10 @@ INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
 MANUAL = "manual"  # the table of a TOML that has a line of its own among the words
 #: start in bytes among the words, length of what a TOML declares, length of its manual on the line behind
 Place = tuple[int, int, int]
+#: functions of a problem that parts of the engine ask for, beside those whose names begin with `of_`
+_ASKED = frozenset({"explain", "answer"})
+ANY_NAME = "*"
+_OF_SEVERAL = frozenset({"judges", "rows", "words"})  # fields of an entry that JSON holds as lists
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
 
 
@@ -80,6 +84,8 @@ class Entry:
         checks: functions of its Python file.
         has_signatures, has_rule: how else it is found.
         has_code: whether there is a Python file; `shares_code`: whether there is one of its table.
+        judges: names there that the engine asks for besides checks and rule (`of_loop`, `explain`); `ANY_NAME` where
+            only its import tells.
         rows: ids of the rows, where it is a table.
         words: where it stands among the words; None where Python alone declares it.
 
@@ -100,6 +106,7 @@ class Entry:
     has_rule: bool = False
     has_code: bool = True
     shares_code: bool = False
+    judges: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     words: Place | None = None
 
@@ -117,6 +124,10 @@ class Entry:
     def is_row(self) -> bool:
         """Whether it is a row of a table."""
         return ROW in self.id
+
+    def may_have(self, function: str) -> bool:
+        """Whether its Python file, or that of its table, has a function by which a part of the engine judges."""
+        return function in self.judges or ANY_NAME in self.judges or not _is_judge(function)
 
 
 def read_entry(source: str, module: str, path: str, declared: Mapping[str, Any] | None = None) -> Entry | None:
@@ -136,6 +147,7 @@ def read_entry(source: str, module: str, path: str, declared: Mapping[str, Any] 
     told: dict[str, Any] = {
         "checks": tuple(_checks(tree)),
         "has_rule": any(_decorator(node, "rule") for node in tree.body if isinstance(node, ast.ClassDef)),
+        "judges": _judges(tree),
     }
     if declared is not None:
         return _declared_entry(declared, module, **told)
@@ -208,6 +220,32 @@ def _checks(tree: ast.Module, table: str = "") -> Iterator[CheckEntry]:
         annotations = {each.arg: ast.unparse(each.annotation) for each in told if each.annotation is not None}
         requires = next((ast.literal_eval(each.value) for each in decorator.keywords if each.arg == "requires"), ())
         yield CheckEntry(node.name, wanted_facts(annotations), tuple(requires), table)
+
+
+def _judges(tree: ast.Module) -> tuple[str, ...]:
+    """Names by which the engine may ask, in a stable order: of functions, of what is imported, of what is assigned."""
+    found = set(_bound(tree.body))
+    return tuple(sorted(each for each in found if each == ANY_NAME or _is_judge(each)))
+
+
+def _is_judge(name: str) -> bool:
+    return name in _ASKED or name.startswith("of_")
+
+
+def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Names that statements of a module bind or may bind; `ANY_NAME` for what cannot be told."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (each.asname or each.name for each in node.names)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
+            yield from (name.id for each in targets for name in ast.walk(each) if isinstance(name, ast.Name))
+        elif isinstance(node, ast.If):
+            yield from _bound((*node.body, *node.orelse))
+        elif not isinstance(node, ast.Expr):
+            yield ANY_NAME
 
 
 @record
@@ -323,6 +361,7 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
 
     """
     entries, shared, faults, words = [], {}, {}, bytearray()
+    checks: dict[str, int] = {}
     for package, root in roots.items():
         for files in _files(root):
             module = f"{package}.{files.dotted}"
@@ -334,10 +373,28 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
                 faults[module] = f"{type(exc).__name__}: {exc}"
                 continue
             for entry, declared in read:
-                entries.append({**asdict(entry), "words": declared and _added(words, declared)})
+                place = {} if declared is None else {"words": _added(words, declared)}
+                entries.append({**_told(entry, checks), **place})
         for dotted, declared in _shared_words(package, root, faults):
             shared[f"{package}.{dotted}"] = _added(words, declared)
-    return Built({"signature": now, "entries": entries, "shared": shared, "faults": faults}, bytes(words))
+    told = {"entries": entries, "checks": list(map(json.loads, checks)), "shared": shared, "faults": faults}
+    return Built({"signature": now, **told}, bytes(words))
+
+
+def _told(entry: Entry, checks: dict[str, int]) -> dict[str, Any]:
+    """An entry without what is usual, for every start reads a thousand; of its checks their places among all.
+
+    Args:
+        entry: of a problem or a row.
+        checks: every check so far as JSON -> its place; grows.
+
+    """
+    usual = {each.name: each.default_factory() if callable(each.default_factory) else each.default
+             for each in fields(Entry)}  # fmt: skip
+    told = {name: value for name, value in vars(entry).items() if value != usual[name]}
+    if entry.checks:
+        told["checks"] = [checks.setdefault(json.dumps(asdict(each)), len(checks)) for each in entry.checks]
+    return told
 
 
 def _added(words: bytearray, declared: Mapping[str, Any]) -> Place:
@@ -380,10 +437,12 @@ def _read_problem(module: str, files: ProblemFiles) -> Iterator[tuple[Entry, Map
         return
     yield replace(entry, rows=tuple(each["id"] for each in rows.values())), declared
     shared = tuple(_checks(_parsed(files.code), module)) if rows and files.code is not None else ()
+    judges = entry.judges
     for name, row in rows.items():
         of_row = _entry_of(f"{module}.{name}", files.rows.get(name), row)
         assert of_row is not None  # noqa: S101 - for the type checker: a row is declared
-        yield replace(of_row, shares_code=entry.has_code, checks=of_row.checks or shared), row
+        names = tuple(sorted({*of_row.judges, *judges}))
+        yield replace(of_row, shares_code=entry.has_code, checks=of_row.checks or shared, judges=names), row
 
 
 def _parsed(code: os.DirEntry[str]) -> ast.Module:
@@ -397,19 +456,18 @@ def _entry_of(module: str, code: os.DirEntry[str] | None, declared: Mapping[str,
     return _declared_entry(declared, module, has_code=False)
 
 
-def _entry(data: dict[str, Any]) -> Entry:
-    checks = tuple(
-        CheckEntry(
-            each["function"],
-            {name: (fact, needed) for name, (fact, needed) in each["facts"].items()},
-            tuple(each["requires"]),
-            each["table"],
-        )
-        for each in data.pop("checks")
-    )
-    words, rows = data.pop("words"), tuple(data.pop("rows"))
-    severity = Severity(data.pop("severity"))
-    return Entry(severity=severity, checks=checks, words=words and _place(words), rows=rows, **data)
+def _entry(data: dict[str, Any], checks: Sequence[CheckEntry]) -> Entry:
+    data["severity"] = Severity(data["severity"])
+    if "checks" in data:
+        data["checks"] = tuple([checks[each] for each in data["checks"]])
+    for name in data.keys() & _OF_SEVERAL:
+        data[name] = tuple(data[name])
+    return Entry(**data)
+
+
+def _check_entry(data: Mapping[str, Any]) -> CheckEntry:
+    facts = {name: (fact, needed) for name, (fact, needed) in data["facts"].items()}
+    return CheckEntry(data["function"], facts, tuple(data["requires"]), data["table"])
 
 
 def _place(kept: Sequence[int]) -> Place:
@@ -584,7 +642,8 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
         return known[1]
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
     built = made or _built(roots, signature(roots) if _is_made(roots) else now)
-    entries = sorted((_entry(dict(each)) for each in built.index["entries"]), key=lambda entry: entry.family)
+    checks = [_check_entry(each) for each in built.index["checks"]]
+    entries = sorted((_entry(dict(each), checks) for each in built.index["entries"]), key=lambda entry: entry.family)
     shared = {name: _place(each) for name, each in built.index["shared"].items()}
     loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)
     _loaded[key] = (now, loaded)
@@ -609,9 +668,9 @@ def _read(index: Path, words: Path) -> Built | None:
         data, text = json.loads(index.read_bytes()), words.read_bytes()
     except (OSError, ValueError):
         return None
-    if not isinstance(data, dict) or "shared" not in data:
+    if not isinstance(data, dict) or "checks" not in data:
         return None
-    places = [*(each["words"] for each in data["entries"] if each["words"]), *data["shared"].values()]
+    places = [*(each["words"] for each in data["entries"] if "words" in each), *data["shared"].values()]
     ends = [sum(each) for each in places]
     return Built(data, text) if max(ends, default=0) <= len(text) else None
 

@@ -27,7 +27,12 @@ def code_of(entry: Entry) -> ModuleType | None:
 
 
 def function_of(entry: Entry, name: str) -> Any:
-    """A function of the Python file of a problem, of a row else of its table; None where there is none."""
+    """A function of the Python file of a problem, of a row else of its table; None where there is none.
+
+    The index knows without an import which of them there are: most that are asked have none.
+    """
+    if not entry.may_have(name):
+        return None
     function = getattr(code_of(entry), name, None)
     if function is None and entry.has_code and entry.shares_code:
         return getattr(importlib.import_module(entry.module.rpartition(".")[0]), name, None)
