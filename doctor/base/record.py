@@ -1,8 +1,8 @@
-"""Frozen dataclasses that cost little to declare.
+"""Dataclasses that cost little to declare, frozen ones above all.
 
 `dataclasses.dataclass(frozen=True)` compiles six methods for each class; for the hundred classes that one `doctor
 check` imports this was a quarter of its time. A `@record` is a dataclass (`fields`, `replace` and `is_dataclass` work
-on it) whose methods are the functions below, shared by all of them.
+on it) whose methods are the functions below, shared by all of them; a `@mutable` is the same for fields that change.
 """
 
 from __future__ import annotations
@@ -26,16 +26,54 @@ Class = TypeVar("Class", bound=type)
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 def record(cls: Class) -> Class:
     """Make a class an immutable dataclass with shared methods."""
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    made.__record__ = fields = dataclasses.fields(made)
-    made.__defaults__ = {each.name: None if each.default is MISSING else each.default for each in fields}
-    made.__without_default__ = tuple(each for each in fields if each.default is MISSING)
-    made.__init__, made.__setattr__, made.__delattr__ = _init, _frozen, _frozen
-    made.__hash__ = _hash
+    made: Any = _shared(cls)
+    made.__setattr__, made.__delattr__, made.__hash__ = _frozen, _frozen, _hash
+    return cls
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+def mutable(cls: Class) -> Class:
+    """Make a class a dataclass with shared methods, whose fields may change."""
+    made: Any = _shared(cls)
+    made.__hash__ = None
+    return cls
+
+
+def _shared(cls: Any) -> Any:
+    cls.__init__ = _init
     for name, shared in (("__repr__", _repr), ("__eq__", _eq)):
         if name not in vars(cls):
-            setattr(made, name, shared)
+            setattr(cls, name, shared)
+    if any(isinstance(each, dataclasses.Field) for each in vars(cls).values()):
+        _complete(cls)  # at once, for these would be seen as values of the class
+    else:
+        for name in _LATER:
+            setattr(cls, name, _Later(cls, name))
     return cls
+
+
+def _complete(cls: Any) -> None:
+    """Find out the fields; done twice, by two threads, it gives the same."""
+    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    fields = dataclasses.fields(cls)
+    defaults = {each.name: None if each.default is MISSING else each.default for each in fields}
+    cls.__without_default__ = tuple(each for each in fields if each.default is MISSING)
+    cls.__record__, cls.__defaults__ = fields, defaults
+
+
+class _Later:
+    """Stands for what is known of a class when its fields are: most classes of a run never have an instance."""
+
+    def __init__(self, cls: Any, name: str) -> None:
+        self._cls, self._name = cls, name
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        """Find it out; from then on it stands here itself."""
+        _complete(self._cls)
+        return getattr(self._cls, self._name)
+
+
+_LATER = ("__dataclass_fields__", "__without_default__", "__record__", "__defaults__")
 
 
 def _init(self: Any, *args: Any, **given: Any) -> None:

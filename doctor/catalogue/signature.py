@@ -8,17 +8,18 @@ filled with the named groups of that hit.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Optional, TypeVar
 
 from doctor.base.evidence import Observed
+from doctor.base.record import record
 from doctor.catalogue.finding import Confidence, Finding, Message, Where, found
 from doctor.catalogue.problem import Problem
 
 Choice = TypeVar("Choice")
 
 
-@dataclass(frozen=True)
+@record
 class Signature:
     r"""A pattern of one log line, without line ends.
 
@@ -49,7 +50,7 @@ class Signature:
     own_code: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Hit:
     """One line that a signature matched.
 
@@ -84,7 +85,7 @@ class Hit:
     more: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Hits:
     """All hits of one problem's signatures, in causal order; at most 50 are kept, `count` counts them all.
 

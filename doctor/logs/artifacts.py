@@ -7,11 +7,11 @@ import os
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 
@@ -49,7 +49,7 @@ class Artifacts:
     files: tuple[str, ...] = ()
 
 
-@dataclass
+@mutable
 class _Search:
     """Files and folders seen, until there are too many or it takes too long."""
 

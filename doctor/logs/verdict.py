@@ -8,9 +8,9 @@ recorded counts for more than a line of a log, and a line that was got over for 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.catalogue.finding import LIKELY, Finding, Role
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
@@ -132,7 +132,7 @@ def _words_of_loss(case: Case, known: Sequence[Candidate]) -> dict[int, list[int
 # what the logs say ------------------------------------------------------------------------------------------------
 
 
-@dataclass
+@mutable
 class _Order:
     """Failures and recognised problems of one case in their order.
 

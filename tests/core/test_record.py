@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 
 
 @record
@@ -94,3 +94,45 @@ def test_it_is_frozen_and_checked() -> None:
 def test_copies() -> None:
     assert copy.deepcopy(Point(1)) == Point(1)
     assert pickle.loads(pickle.dumps(Point(1))) == Point(1)  # noqa: S301 - our own bytes
+
+
+def test_one_whose_fields_change() -> None:
+    @mutable
+    class Tally:
+        """A mutable one."""
+
+        name: str
+        count: int = 0
+        seen: list[int] = field(default_factory=list)
+
+    tally = Tally("a")
+    tally.count += 1
+    tally.seen.append(3)
+    assert tally == Tally("a", 1, [3]) != Tally("a")
+    assert repr(tally).endswith("Tally(name='a', count=1, seen=[3])")
+    with pytest.raises(TypeError):
+        hash(tally)
+
+
+def test_fields_are_found_out_when_they_are_asked_for() -> None:
+    @record
+    class Base:
+        """Asked for by the one made of it."""
+
+        x: int
+        y: int = 2
+
+    class Plain(Base):
+        """No record of its own."""
+
+    @record
+    class Derived(Base):
+        """One more field."""
+
+        z: int = 3
+
+    assert Plain(1).y == 2
+    assert [each.name for each in fields(Derived)] == ["x", "y", "z"]
+    assert Derived(1) == Derived(x=1, y=2, z=3)
+    assert is_dataclass(Base)
+    assert Base.y == 2

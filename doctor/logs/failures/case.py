@@ -7,11 +7,12 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from doctor.base.evidence import World
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 from doctor.base.redact import hide
 from doctor.catalogue.unrecognised import Unrecorded
 from doctor.logs.failures.tracebacks import Assembler, Failure
@@ -46,7 +47,7 @@ _READ = later(r"\b(?P<key>NCCL_[A-Z0-9_]{2,60}) set by environment to (?P<value>
 _DUMP = later(r"^\s{1,4}(?P<key>[a-z][a-z0-9_]{2,60}) \.{3,60} (?P<value>[^\n]{1,80})$")
 
 
-@dataclass
+@mutable
 class Process:
     """One process as its lines show it."""
 
@@ -57,7 +58,7 @@ class Process:
     exits: list[Exit] = field(default_factory=list)
 
 
-@dataclass
+@mutable
 class Case:
     """What is known of one run.
 

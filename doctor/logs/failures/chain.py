@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from doctor.base.record import record
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.tracebacks import Failure
@@ -15,7 +16,7 @@ _LAUNCHERS = frozenset({"ChildFailedError", "CalledProcessError"})  # they only 
 Key = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
+@record
 class Link:
     """One step of the chain of consequences.
 

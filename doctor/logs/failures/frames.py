@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from doctor.base.entries import is_entry
 from doctor.base.patterns import later
+from doctor.base.record import record
 from doctor.data.libraries import package_of
 
 _PYTHON = later(
@@ -50,7 +50,7 @@ _UNSURE = later(
 _ENVIRONMENT = later(r"[\\/](?:lib(?:64)?[\\/]python3?[\d.]{0,5}t?|Lib|site-packages|dist-packages)[\\/]")
 
 
-@dataclass(frozen=True)
+@record
 class Frame:
     """One frame of a traceback; `line` 0 where the print does not tell it."""
 

@@ -8,12 +8,11 @@ which something was saved, evaluated or loaded is none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
@@ -41,7 +40,7 @@ _LINES = 20_000  # looked at from the end
 _NS = 1_000_000_000
 
 
-@dataclass
+@mutable
 class Pace:
     """When the metric lines of one log were written.
 

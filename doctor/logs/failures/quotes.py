@@ -13,9 +13,10 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
@@ -61,7 +62,7 @@ _PASSING = "temporary"  # what stands for all of them
 _NOT_OTHERS = ("/tmp/ipykernel", "/tmp/ray/", "<frozen", "<ipython")  # noqa: S108
 
 
-@dataclass
+@mutable
 class Quotes:
     """What of a case is quoted.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.logs.failures.case import Case, line_of
 from doctor.logs.lines.lines import Line
 from doctor.logs.lines.prefixes import strip
@@ -36,7 +36,7 @@ class Repeated:
     count: int
 
 
-@dataclass
+@mutable
 class _Form:
     first: Line
     last: Line

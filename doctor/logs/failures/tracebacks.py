@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from doctor.base.own_frames import without
 from doctor.base.patterns import later
+from doctor.base.record import mutable, record
 from doctor.logs.failures.elided import marks_gap
 from doctor.logs.failures.frames import Frame, arrow_of, frame_of, is_numbered, opening_frame, python_frame
 from doctor.logs.lines.lines import Line
@@ -93,7 +94,7 @@ _CLOSE, _FAR = 3, 3_000  # lines
 _PASSES_ON = later(r"RemoteTraceback$|RemoteError$|_ExceptionWithTraceback$")
 
 
-@dataclass(frozen=True)
+@record
 class Raised:
     """One exception of a chain. `link` is how it hangs on the one before: "", "during", "because" or "remote".
 
@@ -137,7 +138,7 @@ class Raised:
         return self.type.partition("(")[0].rpartition(".")[2]
 
 
-@dataclass(frozen=True)
+@record
 class Failure:
     """A chain of exceptions that one process printed, the earliest first.
 
@@ -221,7 +222,7 @@ class Failure:
 _PROBES = frozenset({"KeyError", "AttributeError", "IndexError", "StopIteration", "LookupError", "Empty", "NameError"})
 
 
-@dataclass
+@mutable
 class _Block:
     first: Line
     kind: str = "python"
@@ -251,7 +252,7 @@ def _told(frame: Frame) -> tuple[str, str, str]:
     return frame.path, frame.function, frame.code
 
 
-@dataclass
+@mutable
 class _State:
     """What one process is in the middle of printing."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 from doctor.logs.lines.lines import Line
 
 #: the run says itself that it is through
@@ -71,7 +72,7 @@ _WIDTH, _DRAWN = 240, later(r"\d{1,3}%\|[^|\n]{0,160}\|\s{0,8}$")
 STEPS_ON = 5  # other ranks print a step or two more when one has failed
 
 
-@dataclass
+@mutable
 class Marks:
     """Where a log shows life and how it ended.
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from doctor.base.record import mutable, record
 from doctor.catalogue.signature import Signature
 from doctor.logs.lines.locales import in_chinese, in_english
 from doctor.logs.match.literal_engines import Engine, Found, make_engine
@@ -30,7 +31,7 @@ WINDOW, WINDOW_OVERLAP = 1 << 14, 1 << 12
 ENDS_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
+@record
 class Compiled:
     """A signature of the catalogue, whose it is, its position there, and its literals where they are known already.
 
@@ -109,7 +110,7 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class Probe:
     """Literals whose lines are wanted, without a pattern.
 
@@ -153,7 +154,7 @@ class RawHit(NamedTuple):
     groups: Mapping[str, str]
 
 
-@dataclass
+@mutable
 class Kept:
     """The first `most` of something, the last ones behind them, and how many there were."""
 
@@ -181,7 +182,7 @@ class Kept:
         yield from self.last
 
 
-@dataclass
+@mutable
 class RawHits:
     """What one pass over one stream gave.
 

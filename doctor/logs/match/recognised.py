@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from doctor.base.record import mutable
 from doctor.catalogue.finding import LIKELY, Finding
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ROW, Problem
@@ -28,7 +29,7 @@ def called(problem: Problem) -> set[str]:
     return {problem.id, problem.family, problem.letters}
 
 
-@dataclass
+@mutable
 class Candidate:
     """A problem that signatures recognised."""
 

@@ -22,7 +22,7 @@ from doctor.catalogue.signature import Signature
 from doctor.logs.match.literals import literals_of
 from doctor.logs.match.matcher import Compiled, forms_of
 
-FORMAT = 2  # raise when the derivation of literals, or of their forms, changes
+FORMAT = 3  # raise when the derivation of literals, or of their forms, changes
 _OTHERS_KEPT = 4  # several environments share a home
 _FIELDS = [each.name for each in fields(Signature)]
 _OF_SEVERAL = {"keywords", "symptom_of", "contributes_to"}
@@ -89,7 +89,10 @@ def from_json(data: bytes) -> tuple[Compiled, ...]:
 def to_json(signatures: Iterable[Compiled]) -> str:
     """Signatures with their literals."""
     return json.dumps([
-        (each.problem_id, each.index, _told(each.signature), _texts(each.literals), _texts(each.wanted))
+        (
+            each.problem_id, each.index, _told(each.signature), _texts(each.literals),
+            None if each.wanted == each.literals else _texts(each.wanted),
+        )
         for each in signatures
     ])  # fmt: skip
 
@@ -111,14 +114,14 @@ def _texts(literals: Iterable[bytes]) -> list[str]:
 
 
 def _compiled(
-    problem_id: str, index: int, signature: dict[str, Any], literals: list[str], forms: list[str]
+    problem_id: str, index: int, signature: dict[str, Any], literals: list[str], forms: list[str] | None
 ) -> Compiled:
     for name in _OF_SEVERAL & signature.keys():
         signature[name] = tuple(signature[name])
     known = tuple([each.encode() for each in literals])
+    wanted = known if forms is None else tuple([each.encode() for each in forms])
     return Compiled(
-        problem_id, index, Signature(**signature), known,
-        known if forms == literals else tuple([each.encode() for each in forms]),
+        problem_id=problem_id, index=index, signature=Signature(**signature), literals=known, forms=wanted
     )  # fmt: skip
 
 

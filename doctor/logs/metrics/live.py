@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.catalogue.columns import MetricRow, Stretch, points_of, stretches
 from doctor.catalogue.courses import Course
 from doctor.catalogue.finding import Finding
@@ -67,7 +67,7 @@ class Live:
     courses: Mapping[str, Course] = field(default_factory=dict)
 
 
-@dataclass
+@mutable
 class Track:
     """One source of metrics: a log, or a file of metrics. Each is a series of its own.
 

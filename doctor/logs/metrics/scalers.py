@@ -11,8 +11,9 @@ https://github.com/deepspeedai/DeepSpeedExamples/blob/master/applications/DeepSp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from doctor.base.record import mutable
 from doctor.catalogue.loss_scale import ATTEMPTED
 from doctor.logs.metrics.names import Row
 
@@ -21,7 +22,7 @@ _NEAR = 3  # lines: between them no scale can have grown, which takes `loss_scal
 _APART_NS = 20_000_000
 
 
-@dataclass
+@mutable
 class _Rank:
     """What one rank's lines have told last."""
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
+from doctor.base.record import mutable
 from doctor.logs.read.quick import count_line_feeds
 
 SIZE = 1 << 16  # blocks of 64 KiB stay in the second-level cache: measured fastest for the automaton
@@ -128,7 +129,7 @@ def _first_end(data: bytes) -> int:
     return carriage if carriage >= 0 else feed
 
 
-@dataclass
+@mutable
 class LineIndex:
     """Where lines are: the line number at the start of each block, and the first bytes of some blocks' first lines.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 from doctor.logs.metrics.live import Judge
 from doctor.logs.read import parallel
 from doctor.logs.read.layouts import Source
@@ -33,7 +34,7 @@ _YEAR = later(YEAR.encode())
 Work = Callable[[Reader, Sequence[Item]], Iterable[Any]]
 
 
-@dataclass
+@mutable
 class _Plan:
     """Who reads what: positions of the logs that share a content; large ones with their ranges."""
 

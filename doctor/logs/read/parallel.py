@@ -7,11 +7,11 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
+from doctor.base.record import record
 from doctor.logs.match.matcher import ENDS_BYTES, Kept, Matcher, RawHits, Watcher
 from doctor.logs.read.encodings import is_plain
 from doctor.logs.read.json_records import Unfolded
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """A range of a file that starts and ends with a line; all of it when `end` is None."""
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from doctor.base.record import mutable, record
 from doctor.logs.read.blocks import Block
 from doctor.logs.read.quick import count_line_feeds
 
@@ -62,7 +63,7 @@ class Piece(NamedTuple):
         return zlib.decompress(self.kept) if self.packed else self.kept
 
 
-@dataclass
+@mutable
 class Passages:
     """What was kept of one range of a log."""
 
@@ -180,7 +181,7 @@ def _first(data: bytes, words: tuple[bytes, ...], start: int) -> int:
     return min((at for each in words if (at := data.find(each, start)) >= 0), default=-1)
 
 
-@dataclass(frozen=True)
+@record
 class Reading:
     """Lines to be read of a whole log: (line number, text); `whole`: nothing was left out."""
 

@@ -208,7 +208,7 @@ def _alike(signatures: Sequence[Compiled]) -> tuple[tuple[int, ...], ...]:
     """
     alike: dict[object, list[int]] = {}
     for number, each in enumerate(signatures):
-        asked = each.signature.pattern, tuple(each.signature.keywords), frozenset(each.literals)
+        asked = each.signature.pattern, each.signature.keywords, each.literals
         alike.setdefault(asked, []).append(number)
     return tuple(map(tuple, alike.values()))
 

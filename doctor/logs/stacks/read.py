@@ -9,10 +9,10 @@ innermost frame comes last, is none of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import mutable, record
 from doctor.logs.lines.prefixes import strip
 
 #: one of these is in every text that quotes stacks
@@ -54,7 +54,7 @@ class Called:
     text: str
 
 
-@dataclass
+@mutable
 class Stack:
     """One thread of one process.
 

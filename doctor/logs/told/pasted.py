@@ -6,12 +6,13 @@ A script is read by the reader of scripts, from its syntax tree alone, and no fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed, Origin, Place
 from doctor.base.opened import opened, partly
+from doctor.base.record import mutable
 from doctor.base.redact import hide
 from doctor.facts.script import Call, Script
 from doctor.facts.training import Training
@@ -30,7 +31,7 @@ _OF_TRAINING = ("set_later", "shared", "config_origin", "trainer_origin", "broke
 _NAMED = ("trainer", "trainer_place", "config_class", "config_place", "model", "dataset", "reward_functions")
 
 
-@dataclass
+@mutable
 class Pasted:
     """What pasted pieces tell.
 

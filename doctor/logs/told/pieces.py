@@ -10,10 +10,11 @@ import ast
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 
 #: lines of a text that is read so: a pasted thread, never the log of a training
 MOST_LINES = 400
@@ -60,7 +61,7 @@ _ELIDED = ("...", "…")
 Lines = Sequence[tuple[int, str]]
 
 
-@dataclass
+@mutable
 class Pieces:
     """What of a text is code or configuration.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 from doctor.facts.packages import Distribution, TorchBuild, normalised
 
 VERSION = r"[0-9][0-9A-Za-z.+!_-]*"
@@ -24,7 +25,7 @@ MOST_LINES = 20_000
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
-@dataclass
+@mutable
 class Stated:
     """Values as stated, first reader first: a later one fills gaps and never overrules."""
 
