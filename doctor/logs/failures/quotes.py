@@ -50,9 +50,8 @@ _SAMPLE = later(
 #: words by which code that catches what a tool or a reward raised passes it on
 _PASSED_ON = later(
     r"\W{0,8}(?:\[?(?:WARNING|ERROR|INFO)\W[^\n]{0,40}?)?(?:Error|Exception|Failed|Failure|Unexpected error)\b"
-    r"[^\n:]{0,40}"
-    r"\b(?:tools?|sandbox\w{0,10}|execut\w{1,6}|verif\w{1,8}|scor\w{1,4}|rewards?|grad(?:er|ing)|test cases?)\b"
-    r"[^\n:]{0,60}: "
+    r"[^\n:]{0,40}\b(?:tools?|sandbox\w{0,10}|execut\w{1,6}|verif\w{1,8}|scor\w{1,4}|rewards?|grad(?:er|ing)"
+    r"|test cases?)\b[^\n:]{0,60}: "
 )
 #: actors that run the programs or ask for verdicts on them
 _JUDGES = later(r"[Rr]eward|[Ss]andbox|[Jj]udge|[Vv]erif|[Tt]ool|[Ee]nv(?:Worker|Manager|ironment)|[Cc]ode")

@@ -110,8 +110,8 @@ _NOT_KNOWN = later(
     r"|\b(?:unrecogni[sz]ed|unsupported|unknown|invalid|unexpected)\s+(?:\w+\s+){0,2}\w+"
 )
 _NOT_SET_UP = later(
-    r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?(?:initiali[sz]ed|set up|started|created|"
-    r"built|loaded)"
+    r"(?i)\b(?:is|was|are|has|have)(?: not|n't) (?:yet )?(?:been )?"
+    r"(?:initiali[sz]ed|set up|started|created|built|loaded)"
 )
 _REQUIRED = later(
     r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?"

@@ -181,8 +181,8 @@ _VERSION = (
     r"(?:\+[a-z0-9]{1,16}(?:\.[a-z0-9]{1,12}){0,3})?)"
 )
 _NAMES = (
-    "PyTorch|torch|transformers|trl|accelerate|peft|deepspeed|datasets|triton|sglang|bitsandbytes|ray|vllm|flash_attn"
-    "|verl"
+    "PyTorch|torch|transformers|trl|accelerate|peft|deepspeed|datasets|triton|sglang|bitsandbytes|ray|vllm"
+    "|flash_attn|verl"
 )
 _VERSIONS = (
     later(rf"(?P<name>vLLM) (?:API )?(?:server )?version {_VERSION}", re.IGNORECASE),
