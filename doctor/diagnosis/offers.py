@@ -8,7 +8,7 @@ from doctor.catalogue.fix import fixable, load_fix
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.catalogue.plan import Contents, Plan, Refused, Run, Safety, contents, digest, variables
-from doctor.diagnosis.rejudge import Supposed, Verdict, rejudge
+from doctor.diagnosis.rejudge import Rejudged, Supposed, rejudge
 from doctor.readers.collector import Collector
 
 
@@ -35,7 +35,7 @@ class Offer:
 
     plan: Plan
     contents: Contents
-    verdict: Verdict | None
+    verdict: Rejudged | None
 
     @property
     def holds(self) -> bool:
@@ -98,7 +98,7 @@ def _refuse_other(made: Contents, collector: Collector) -> None:
             raise Refused(msg)
 
 
-def _tried(plan: Plan, made: Contents, judged: Judged) -> Verdict | None:
+def _tried(plan: Plan, made: Contents, judged: Judged) -> Rejudged | None:
     """Judge the inputs as the plan would leave them."""
     changed = variables(plan, made)
     runs = any(isinstance(each, Run) for each in plan.steps)

@@ -19,7 +19,7 @@ from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
 from doctor.diagnosis import installable
 from doctor.diagnosis.offers import Judged
-from doctor.diagnosis.rejudge import Supposed, Verdict, rejudge
+from doctor.diagnosis.rejudge import Rejudged, Supposed, rejudge
 from doctor.diagnosis.remedies import Sentence, Withdrawn, without
 from doctor.diagnosis.runner import run_checks
 from doctor.diagnosis.situation import situation_of
@@ -99,7 +99,7 @@ def tried(command: str, finding: Finding, judged: Judged) -> Trial:
     return _trial(command, finding, judged, supposed, verdict)
 
 
-def _trial(command: str, finding: Finding, judged: Judged, supposed: Supposed, verdict: Verdict) -> Trial:
+def _trial(command: str, finding: Finding, judged: Judged, supposed: Supposed, verdict: Rejudged) -> Trial:
     if verdict.unseen:
         return Trial(finding, command, "untried", verdict.unseen[0])
     before = sum(each.problem.id == finding.problem.id for each in judged.outcome.findings)

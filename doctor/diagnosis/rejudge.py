@@ -40,7 +40,7 @@ class Supposed:
 
 
 @record
-class Verdict:
+class Rejudged:
     """What the checks say of the change.
 
     Args:
@@ -66,7 +66,7 @@ def rejudge(
     collector: Collector,
     change: Supposed,
     mended: Collection[str],
-) -> Verdict:
+) -> Rejudged:
     """Judge what `collector` saw with `change` made.
 
     Args:
@@ -169,7 +169,7 @@ def _packages(state: Observed | None, versions: Mapping[str, str | None]) -> Obs
     return replace(state, value=replace(state.value, distributions=there))
 
 
-def _compared(before: Outcome, after: Outcome, mended: Collection[str]) -> Verdict:
+def _compared(before: Outcome, after: Outcome, mended: Collection[str]) -> Rejudged:
     """A check that could not see before may see now what stood there all the time: that is not the change's."""
     gravest = min((each.severity.rank for each in before.findings if each.problem.id in mended), default=0)
     known = Counter(each.problem.id for each in before.findings)
@@ -179,7 +179,7 @@ def _compared(before: Outcome, after: Outcome, mended: Collection[str]) -> Verdi
         known[each.problem.id] -= 1
         if known[each.problem.id] < 0 and each.problem.id not in {*mended, *blind} and each.severity.rank <= gravest:
             new.append(each)
-    return Verdict(
+    return Rejudged(
         tuple(each for each in after.findings if each.problem.id in mended),
         tuple(new),
         (

@@ -29,7 +29,7 @@ from doctor.base.record import record
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import catalogue_roots, load
 from doctor.catalogue.problem_files import function_of
-from doctor.catalogue.standstill import Standstill
+from doctor.catalogue.stuck_collective import StuckCollective
 
 MOST_BYTES = 64 << 20  # of one dump; torch keeps 2000 entries by default, some megabytes
 MOST_FILES = 512
@@ -226,7 +226,7 @@ def read(*paths: str | os.PathLike[str]) -> tuple[Finding, ...]:
     return examine(*paths).findings
 
 
-def _judged(standstill: Standstill) -> Iterator[Finding]:
+def _judged(standstill: StuckCollective) -> Iterator[Finding]:
     """Ask the problems of the area that know about collectives."""
     for entry in load(catalogue_roots()):
         if entry.area == _AREA:
@@ -235,7 +235,7 @@ def _judged(standstill: Standstill) -> Iterator[Finding]:
                 yield judge(standstill)
 
 
-def _first(standstills: Iterable[Standstill]) -> Iterator[Standstill]:
+def _first(standstills: Iterable[StuckCollective]) -> Iterator[StuckCollective]:
     """The one to tell: ranks that disagree explain a group better than ranks that wait."""
     told = sorted(standstills, key=lambda each: (not each.differs, len(each.unseen), each.group))
     yield from told[:1]
@@ -361,7 +361,7 @@ def _place(frames: Any) -> str:
     return f"{own[0][0]}:{own[0][1]} in {own[0][2]}" if own else ""
 
 
-def standstills_of(dumps: list[Dump]) -> Iterator[Standstill]:
+def standstills_of(dumps: list[Dump]) -> Iterator[StuckCollective]:
     """The earliest standstill of every process group."""
     by_group: dict[tuple[str, str, str], dict[int, Dump]] = defaultdict(dict)
     for dump in dumps:
@@ -391,7 +391,9 @@ def _waits(dump: Dump, entry: Entry) -> bool:
     return not entry.done and dump.written_ns - entry.created_ns >= LEAST_WAIT_S * 1e9
 
 
-def _absence(group: tuple[str, str, str], members: Mapping[int, Dump], everyone: frozenset[int]) -> Standstill | None:
+def _absence(
+    group: tuple[str, str, str], members: Mapping[int, Dump], everyone: frozenset[int]
+) -> StuckCollective | None:
     """The first collective that some ranks wait in and others never entered."""
     last = {rank: dump.last[group] for rank, dump in members.items()}
     waits = [
@@ -404,14 +406,14 @@ def _absence(group: tuple[str, str, str], members: Mapping[int, Dump], everyone:
     waiting = sorted(rank for rank, dump in members.items() if number in dump.groups[group])
     absent = sorted(rank for rank, each in last.items() if each < number)
     entry = members[waiting[0]].groups[group][number]
-    return Standstill(
+    return StuckCollective(
         _shown(group), number, entry.operation, waiting, absent, sorted(everyone - set(members)),
         {rank: last[rank] for rank in absent}, certain=bool(group[2]), file=members[absent[0]].path,
         evidence=_quoted(group, members, [*absent[:2], *waiting[:1]], number),
     )  # fmt: skip
 
 
-def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, certain: bool) -> Standstill | None:
+def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, certain: bool) -> StuckCollective | None:
     """The first collective that every rank has in its dump, that a rank waits in, and that they mean differently."""
     if len(members) < 2:
         return None
@@ -420,7 +422,7 @@ def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, c
         entries = {rank: dump.groups[group][number] for rank, dump in sorted(members.items())}
         differs = _difference(list(entries.values()))
         if differs and any(_waits(members[rank], entry) for rank, entry in entries.items()):
-            return Standstill(
+            return StuckCollective(
                 _shown(group), number, next(iter(entries.values())).operation, sorted(entries), differs=differs,
                 values={rank: entry.shown() for rank, entry in entries.items()}, certain=certain,
                 file=next(iter(members.values())).path,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.sizing import engine
 from doctor.sizing.search import cheapest, holding_shares
 from doctor.sizing.setup import Lora, Rollout, Setup
-from doctor.sizing.verdict import FITS, SERIOUS, Advice, Step, Verdict, spelled, verdict_of
+from doctor.sizing.verdict import FITS, SERIOUS, Advice, FitVerdict, Step, spelled, verdict_of
 
 _MOST_CHANGES, _NOTICEABLE = 8, 0.005
 _OTHER_TRAINING = {"lora", "length"}
@@ -28,7 +28,7 @@ def advise(setup: Setup) -> Advice | None:
     return _together(setup, now)
 
 
-def _together(setup: Setup, now: Verdict) -> Advice | None:
+def _together(setup: Setup, now: FitVerdict) -> Advice | None:
     """Change after change, each the one that helps most, until it fits or nothing helps.
 
     What changes the training itself (an adapter instead of all weights, shorter completions) comes last.
@@ -46,7 +46,7 @@ def _together(setup: Setup, now: Verdict) -> Advice | None:
     return Advice(tuple(taken), now) if taken else None
 
 
-def _helps(then: Verdict, now: Verdict) -> bool:
+def _helps(then: FitVerdict, now: FitVerdict) -> bool:
     """Whether a change makes the word better, or gives room without making the word worse."""
     rank_then, rank_now = SERIOUS.index(then.word), SERIOUS.index(now.word)
     return rank_then < rank_now or (rank_then == rank_now and then.room > now.room + _NOTICEABLE)

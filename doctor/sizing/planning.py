@@ -19,7 +19,7 @@ from doctor.sizing.budget import Budget, budget_of
 from doctor.sizing.engine import SERVER_SHARE, possible_ranks
 from doctor.sizing.setup import GIB, Buffers, Hardware, Lora, Rollout, Setup
 from doctor.sizing.shape import Shape
-from doctor.sizing.verdict import Advice, Verdict, judge, smallest_strategy
+from doctor.sizing.verdict import Advice, FitVerdict, judge, smallest_strategy
 
 Note = tuple[str, Mapping[str, str]]
 #: TRL 1.16's defaults; a prompt's length has none, and 512 is what TRL took up to 0.25
@@ -47,7 +47,7 @@ class Plan:
 
     setup: Setup
     budget: Budget
-    verdict: Verdict
+    verdict: FitVerdict
     advice: Advice | None
     batches: Batches
     launch: launch.Launch

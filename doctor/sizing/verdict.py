@@ -14,7 +14,7 @@ SERIOUS = (FITS, UNSURE, TOO_LARGE)
 
 
 @record
-class Verdict:
+class FitVerdict:
     """A judgement of one budget.
 
     Args:
@@ -46,11 +46,11 @@ class Advice:
     """What to change: the changes in order, whether with all of them it fits, and what would do instead."""
 
     changes: tuple[Step, ...]
-    verdict: Verdict
+    verdict: FitVerdict
     others: tuple[Advice, ...] = ()
 
 
-def judge(setup: Setup, budget: Budget) -> Verdict:
+def judge(setup: Setup, budget: Budget) -> FitVerdict:
     """Compare the peak with the GPU, the host's part with its memory, and the engine's cache with one completion."""
     limit = setup.hardware.gpu_bytes
     peak = max(budget.phases, key=lambda each: each.likely)
@@ -65,10 +65,10 @@ def judge(setup: Setup, budget: Budget) -> Verdict:
         served = budget.engine
         cache = TOO_LARGE if served.sequences < 1 else FITS if served.cache > served.working else UNSURE
     words = [each for each in (gpu, host, cache) if each is not None]
-    return Verdict(max(words, key=SERIOUS.index), gpu, host, cache, (limit - peak.likely) / limit)
+    return FitVerdict(max(words, key=SERIOUS.index), gpu, host, cache, (limit - peak.likely) / limit)
 
 
-def verdict_of(setup: Setup) -> Verdict:
+def verdict_of(setup: Setup) -> FitVerdict:
     """Judge a setup."""
     return judge(setup, budget_of(setup))
 

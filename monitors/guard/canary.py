@@ -6,8 +6,8 @@ is exact in the engine's precision, so any difference means that something else 
 has; the path to the module is the one that every TRL from 0.14 to 1.16 uses itself:
 https://github.com/huggingface/trl/blob/v1.16.0/trl/generation/vllm_generation.py
 https://github.com/huggingface/trl/blob/v0.18.0/trl/trainer/grpo_trainer.py
-Where the weights did not move since the push before, equality proves nothing, and `Verdict` says so. Where nothing is
-ever pushed, the weights of both sides are compared (`Twins`).
+Where the weights did not move since the push before, equality proves nothing, and `CanaryVerdict` says so. Where
+nothing is ever pushed, the weights of both sides are compared (`Twins`).
 
 Runs inside the patient: Python 3.9, the patient's own objects.
 """
@@ -40,7 +40,7 @@ GENERATES = ("generate", "chat")
 ASKED, PAUSE_S, ANSWER_S = 3, 5.0, 10.0
 
 
-class Verdict(NamedTuple):
+class CanaryVerdict(NamedTuple):
     """What one generation proved: "same", "stale", "not-pushed", or "unproven" with its reason."""
 
     state: str
@@ -81,7 +81,7 @@ class WeightCanary:
         self._before: dict[str, Any] = {}
         self._push_step: Optional[int] = None
         self._pushing = self._told = False
-        self.verdict: Optional[Verdict] = None
+        self.verdict: Optional[CanaryVerdict] = None
         self._undo: list[Callable[[], None]] = []
         self._wrap(self._module, "load_weights", self._around_load)
         for name in GENERATES:
@@ -152,34 +152,34 @@ class WeightCanary:
             self._told = True
             self._guard.alarm(finding)
 
-    def _compared(self) -> tuple[Verdict, Optional[Finding]]:
+    def _compared(self) -> tuple[CanaryVerdict, Optional[Finding]]:
         made, step = self._made(), self._guard.step or 0
         if self._push_step is None:
             return self._never_pushed(made)
         if made > self._push_step:
-            return Verdict("not-pushed", 0), not_pushed(made + 1, self._push_step + 1)
+            return CanaryVerdict("not-pushed", 0), not_pushed(made + 1, self._push_step + 1)
         if not self._pushed:
-            return Verdict(
+            return CanaryVerdict(
                 "unproven", 0, "the engine has no weight in the pushed layout: it is fused, sharded or quantized"
             ), None
         same, moved = self._read()
         bad = tuple(name for name, equal in same.items() if not equal)
         if bad:
-            return Verdict("stale", len(same)), overwritten(step, bad, len(same))
+            return CanaryVerdict("stale", len(same)), overwritten(step, bad, len(same))
         if not moved:
-            return Verdict("unproven", len(same), "the weights did not move since the push before"), None
-        return Verdict("same", len(same)), None
+            return CanaryVerdict("unproven", len(same), "the weights did not move since the push before"), None
+        return CanaryVerdict("same", len(same)), None
 
-    def _never_pushed(self, made: int) -> tuple[Verdict, Optional[Finding]]:
+    def _never_pushed(self, made: int) -> tuple[CanaryVerdict, Optional[Finding]]:
         """The engine still has the weights of the start while the trained ones have moved, or nothing is claimed."""
         held = dict(self._module.named_parameters())
         if made == self._begun:
             self._twins = Twins(self._own(), held)
-            return Verdict("unproven", self._twins.count, "nothing was pushed yet"), None
+            return CanaryVerdict("unproven", self._twins.count, "nothing was pushed yet"), None
         left = self._twins.left_behind(self._own(), held) if self._twins is not None else None
         if not left:
-            return Verdict("unproven", 0, "nothing was pushed by the way that is watched"), None
-        return Verdict("not-pushed", len(left)), not_pushed(made + 1, self._begun + 1, left)
+            return CanaryVerdict("unproven", 0, "nothing was pushed by the way that is watched"), None
+        return CanaryVerdict("not-pushed", len(left)), not_pushed(made + 1, self._begun + 1, left)
 
     def _read(self) -> tuple[dict[str, bool], bool]:
         """Whether each weight holds what was pushed, and whether anything pushed differs from the push before."""

@@ -32,9 +32,9 @@ needs_torch = pytest.mark.skipif(
 SYMBOL = "_ZN3c104cuda9SetDeviceEab"
 
 
-def patient(path: Path | None = None, seconds: float = 30.0, **variables: str) -> probes.Patient:
+def patient(path: Path | None = None, seconds: float = 30.0, **variables: str) -> probes.Probed:
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(path or ""), **variables}
-    return probes.Patient(sys.executable, environ, time.monotonic() + seconds)
+    return probes.Probed(sys.executable, environ, time.monotonic() + seconds)
 
 
 def package(folder: Path, name: str, text: str) -> Path:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from doctor.base.ranks import ranks_text
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
-from doctor.catalogue.standstill import Standstill
+from doctor.catalogue.stuck_collective import StuckCollective
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
@@ -153,7 +153,7 @@ def _surveyed(hits: Hits) -> Finding | None:
     )  # fmt: skip
 
 
-def of_standstill(standstill: Standstill) -> Finding:
+def of_standstill(standstill: StuckCollective) -> Finding:
     """What the flight recorder's dumps show; asked by `doctor.logs.flight_recorder`."""
     where = Where(file=standstill.file or None, rank=next(iter(standstill.absent), None))
     if standstill.differs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Skip, found
+from doctor.catalogue.finding import LIKELY, Message, Skip, found
 from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.bf16 import bf16_native, saved_in_bf16
 from doctor.catalogue.shared.engine_gpus import release_of
@@ -48,6 +48,20 @@ def _dtype(packages: Packages, gpus: Gpus | None, model: Model | None) -> str:
     return " --dtype half" if old and refused and saved_in_bf16(model) else ""
 
 
+def _remedy(
+    training: Training, packages: Packages, gpus: Gpus | None, stored: Model | None, host: str
+) -> tuple[Message, tuple[str, ...]]:
+    """What is said and done: a server is started, or the engine shares the trainer's GPU."""
+    colocate = ('vllm_mode="colocate"',) if packages.matches("trl", ">=0.18") else ()
+    if gpus is not None and len(gpus.gpus) == 1 and host in LOCAL:  # the trainer has it: no server fits beside
+        return MESSAGE_ONE_GPU, colocate
+    model = training.model.text if training.model and training.model.known else "MODEL"
+    start = start_command(installed(packages, "trl"), model) + _dtype(packages, gpus, stored)
+    if training.get("vllm_mode") is None and colocate:
+        return MESSAGE_DEFAULT, (start, *colocate)
+    return MESSAGE, (start,)
+
+
 @check(PROBLEM)
 def vllm_server_silent(
     training: Training,
@@ -74,14 +88,7 @@ def vllm_server_silent(
     if endpoint.answers:
         return
     setting = training.get("vllm_mode")
-    offers_colocate = setting is None and bool(packages.matches("trl", ">=0.18"))
-    model = training.model.text if training.model and training.model.known else "MODEL"
-    message = MESSAGE
-    commands: tuple[str, ...] = (start_command(version, model) + _dtype(packages, gpus, stored),)
-    if gpus is not None and len(gpus.gpus) == 1 and endpoint.host in LOCAL:  # the trainer has it: no server fits beside
-        message, commands = MESSAGE_ONE_GPU, ('vllm_mode="colocate"',) if packages.matches("trl", ">=0.18") else ()
-    elif offers_colocate:
-        message, commands = MESSAGE_DEFAULT, (*commands, 'vllm_mode="colocate"')
+    message, commands = _remedy(training, packages, gpus, stored, endpoint.host)
     yield found(
         PROBLEM,
         message,

@@ -14,7 +14,7 @@ from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 
 if TYPE_CHECKING:
-    from doctor.readers.machine.deep_probes import Patient
+    from doctor.readers.machine.deep_probes import Probed
 
 MODULES = ("torch", "vllm", "deepspeed", "flash_attn", "trl", "bitsandbytes")
 _TOTAL_S = 280.0  # of the fact's 300
@@ -40,7 +40,7 @@ def collect(
     from doctor.readers.machine import deep_probes as probes
 
     environ = {**context.environ, **(launch.environment if launch else {})}
-    patient = probes.Patient(interpreter.executable, environ, time.monotonic() + _TOTAL_S)
+    patient = probes.Probed(interpreter.executable, environ, time.monotonic() + _TOTAL_S)
     try:
         found = [probes.import_module(patient, module) for module in _installed(packages)]
         imports = tuple(each for each in found if each is not None)
@@ -51,7 +51,7 @@ def collect(
         raise Unavailable(f"`{interpreter.executable}` cannot be started: {exc.strerror or exc}") from exc
 
 
-def _with_torch(patient: Patient, imports: tuple[Import, ...], gpus: Gpus | None) -> Deep:
+def _with_torch(patient: Probed, imports: tuple[Import, ...], gpus: Gpus | None) -> Deep:
     """Go on with what needs a torch that can be imported."""
     from doctor.readers.machine import deep_probes as probes
 

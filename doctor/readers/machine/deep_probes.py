@@ -32,7 +32,7 @@ _LAUNCHER = frozenset({
 
 
 @record
-class Patient:
+class Probed:
     """Where the probes run: interpreter, variables, and the time (time.monotonic()) by which all must have ended."""
 
     executable: str
@@ -48,7 +48,7 @@ class Patient:
         return _patient_child.run(self.executable, arguments, environ=self.environ, timeout_s=timeout_s)
 
 
-def import_module(patient: Patient, module: str) -> Import | None:
+def import_module(patient: Probed, module: str) -> Import | None:
     """Import one module; None when the time is used up."""
     timeout_s = patient.time_for(IMPORT_TIMEOUT_S)
     if timeout_s < 1.0:
@@ -92,7 +92,7 @@ class Devices:
     mapped: tuple[Mapped, ...] = ()
 
 
-def devices(patient: Patient) -> Devices:
+def devices(patient: Probed) -> Devices:
     """Ask torch for its architectures and devices; what it could not say before it died is absent."""
     timeout_s = patient.time_for(DEVICE_TIMEOUT_S)
     if timeout_s < 1.0:
@@ -108,7 +108,7 @@ def devices(patient: Patient) -> Devices:
     )
 
 
-def matmul(patient: Patient, device: int, gpu: int) -> tuple[tuple[Matmul, ...], tuple[Mapped, ...], tuple[Speed, ...]]:
+def matmul(patient: Probed, device: int, gpu: int) -> tuple[tuple[Matmul, ...], tuple[Mapped, ...], tuple[Speed, ...]]:
     """Multiply on torch's device `device`, reported as GPU `gpu`, and its speed; () when the time is used up."""
     timeout_s = patient.time_for(DEVICE_TIMEOUT_S)
     if timeout_s < 1.0:
@@ -131,7 +131,7 @@ def matmul(patient: Patient, device: int, gpu: int) -> tuple[tuple[Matmul, ...],
     return tuple(results.values()), _mapped(ended), speeds
 
 
-def collective(patient: Patient, backend: str) -> Collective | None:
+def collective(patient: Probed, backend: str) -> Collective | None:
     """All-reduce between two processes of this machine; None when the time is used up."""
     timeout_s = patient.time_for(COLLECTIVE_TIMEOUT_S)
     if timeout_s < 1.0:

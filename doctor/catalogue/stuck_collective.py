@@ -9,7 +9,7 @@ from doctor.base.evidence import Observed
 
 
 @dataclass(frozen=True)
-class Standstill:
+class StuckCollective:
     """A collective that not all ranks of a group entered, or that they entered with different arguments.
 
     Args:
