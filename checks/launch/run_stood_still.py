@@ -29,6 +29,7 @@ BEGUN = {
     "rendezvous": TOML["begun_rendezvous"],
     "communicator": TOML["begun_communicator"],
     "data": TOML["begun_data"],
+    "waits": TOML["begun_waits"],
 }
 STACKS = {
     "apart": TOML["stacks_apart"],
@@ -151,7 +152,7 @@ def of_begun(begun: Begun) -> Finding:
     """Say what was begun last and what holds it up; asked by `doctor.logs.failures.begun`."""
     return found(
         PROBLEM, BEGUN[begun.place], severity=WARNING, where=begun.where, evidence=begun.evidence, confidence=LIKELY,
-        what=begun.what,
+        what=begun.what, ended=begun.ended,
     )  # fmt: skip
 
 

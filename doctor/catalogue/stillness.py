@@ -60,9 +60,10 @@ class Begun:
     A file under ``checks/launch/`` declares ``of_begun(begun: Begun) -> Finding``.
 
     Args:
-        place: "extension", "rendezvous", "communicator" or "data".
-        what: the folder, the backend, the version or the number of ranks that the line names.
+        place: "extension", "rendezvous", "communicator" or "data"; "waits" where the line itself says that it waits.
+        what: the folder, the backend, the version or the number of ranks that the line names; for what it waits.
         where, evidence: the line.
+        ended: number of an earlier line that says that a process has finished.
 
     """
 
@@ -70,6 +71,7 @@ class Begun:
     what: str
     where: Where
     evidence: tuple[Observed, ...]
+    ended: int | None = None
 
 
 #: what a process does, by its frames

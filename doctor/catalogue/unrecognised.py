@@ -113,7 +113,10 @@ class Unknown:
 #: and a checkpoint among them ("not_listed..."). A refusal whose own words failed ("refusal", `name` is what it was
 #: about to say). A path that is not there ("path_..."): a program, one with blanks at its ends or with a variable left
 #: in it, a folder in the place of a file or a file in that of a folder, one in a folder that others clear, a part of a
-#: checkpoint, one that is relative to the working folder, any other.
+#: checkpoint, one that is relative to the working folder, any other. A value of the line that raised: None that an
+#: option, a call or a reward left there, a position that a list does not have, a count of values, a divisor of 0, a
+#: text that is not a number, not JSON or not a pickle, negative ids, what a class or function has not written, an
+#: assertion without a message. Functions that call each other without an end ("recursion_...").
 Asked = Literal[
     "name_library", "name_branch", "name_own", "name_import", "key_state", "key_row", "key_table", "key_setting",
     "key_variable", "none_arguments", "none_output", "none_match", "none_setting", "call_keyword", "call_count",
@@ -121,6 +124,13 @@ Asked = Literal[
     "not_listed", "not_listed_checkpoint", "refusal",
     "path_program", "path_blank", "path_unexpanded", "path_kind", "path_vanished", "path_part", "path_relative",
     "path_absent",
+    "none_option", "none_returned", "none_value", "none_reward",
+    "index_argument", "index_split", "index_empty", "index_beyond", "index_size",
+    "unpacked", "zero_length", "zero_value", "number_as_text",
+    "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",
+    "pickle_page", "pickle_empty", "pickle_other", "ids_negative", "abstract", "call_twice", "program_failed",
+    "not_written", "asserted", "recursion_wrapped", "recursion_attribute", "recursion_circle", "recursion_itself",
+    "recursion_replaced",
 ]  # fmt: skip
 
 

@@ -439,6 +439,8 @@ def _placed(found: Sequence[Finding], case: Case, catalogue: Catalogue, beyond: 
         if ordered and (cause := stronger(ordered[0], case, catalogue, beyond)) is not None:
             ordered = _led_by(ordered, cause, catalogue)
     still = _still(beyond)
+    if not ordered and beyond.still is not None and (case.marks.success or case.marks.served):
+        ordered = [beyond.still]  # one process is through, or serves, and another one waits
     if ordered and still is not None and ordered[0].problem.id != still.problem.id:
         ordered.append(replace(still, role=Role.CONTRIBUTING))
     notes = [replace(each, role=Role.CONTRIBUTING) for each in beyond.shown if each.severity is INFO]

@@ -54,3 +54,30 @@ def test_what_was_begun_last(tmp_path: Path, prepared: Prepared, text: str, told
 )
 def test_what_went_on(tmp_path: Path, prepared: Prepared, text: str) -> None:
     assert "LCH023" not in headlines(tmp_path, prepared, text)
+
+
+WAITS = "14:22:55 INFO Pausing dispatcher to keep pace with the trainer. Waiting for new policy...\n"
+
+
+def test_a_process_that_waits_after_another_one_has_finished(tmp_path: Path, prepared: Prepared) -> None:
+    """https://github.com/PrimeIntellect-ai/prime-rl/issues/2912"""
+    told = headlines(tmp_path, prepared, "14:21:46 INFO RL trainer finished!\n" + WAITS)
+    assert told["LCH023"] == "The log ends while a process waits for new policy, after another one has finished (line 1)"
+
+
+def test_a_log_that_ends_with_words_of_waiting(tmp_path: Path, prepared: Prepared) -> None:
+    text = "INFO: Application startup complete.\nINFO connecting to the trainer\nINFO Waiting for weights of step 3\n"
+    assert headlines(tmp_path, prepared, text)["LCH023"] == "The log ends while a process waits for weights of step 3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WAITS + "14:21:46 INFO RL trainer finished!\n",
+        "INFO Training finished\nINFO:     Waiting for application shutdown.\n",
+        "INFO Training finished\nINFO Waiting for background tasks to complete.\n",
+        WAITS + "RuntimeError: no\n",
+    ],
+)
+def test_words_of_waiting_that_mean_nothing(tmp_path: Path, prepared: Prepared, text: str) -> None:
+    assert "LCH023" not in headlines(tmp_path, prepared, text)

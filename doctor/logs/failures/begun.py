@@ -34,6 +34,11 @@ _PLACES = (
      later(r"NCCL INFO Channel \d{1,3}(?:/\d{1,3})? : \d{1,6}\[\w{1,8}\] -> "
            r"(?P<what>\d{1,6})\[\w{1,8}\] via (?:P2P|SHM)/")),
 )  # fmt: skip
+#: what a program says that it waits for, and what it says so of each time it starts or stops
+_WAITS = later(
+    r"\b[Ww]aiting (?:for|on|until) (?P<what>(?!application |background |worker exit|connections to close)"
+    r"[\w][\w /\-']{2,60}?)(?=\s*(?:[.,:;(=!]|$|\bto\b|\bbefore\b|\bfor \d))"
+)
 _MOST = 20_000
 #: a bar without progress, and sizes that an engine tells, say nothing of where it stands
 _SKIPPED = later(r"^\s*$|:? *0%\|.{0,200}\| *0/\d|# GPU blocks:|NCCL INFO (?!comm 0x)(?!Channel)")
@@ -41,12 +46,11 @@ _SKIPPED = later(r"^\s*$|:? *0%\|.{0,200}\| *0/\d|# GPU blocks:|NCCL INFO (?!com
 
 def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
     """What the catalogue says of a log that stops where something was begun; None for every other."""
-    marks = case.marks
-    if marks.success is not None or marks.steps is not None or marks.served or case.failures or case.exits:
+    if case.failures or case.exits or case.marks.asked or case.last is None or not case.whole or case.lines > _MOST:
         return None
-    if case.last is None or not case.whole or case.lines > _MOST:
-        return None
-    begun = _begun(case, case.last.source)
+    begun = _waits(case, case.last.source)
+    if begun is None and not (case.marks.success or case.marks.steps or case.marks.served):
+        begun = _begun(case, case.last.source)
     if begun is None:
         return None
     for entry in entries:
@@ -56,6 +60,21 @@ def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
                 finding: Finding = judge(begun)
                 return finding
     return None
+
+
+def _waits(case: Case, place: int) -> Begun | None:
+    """The last line says that its process waits; an end that was told before was another process's."""
+    number, text = next(((number, text) for number, text in reversed(case.kept[place]) if text.strip()), (0, ""))
+    line = strip(text).text
+    match = _WAITS.search(line)
+    if match is None:
+        return None
+    path, success = case.sources[place].path, case.marks.success
+    quotes = [Observed.quoted(path, redact_text(line.strip())[:300], number)]
+    if success is not None:
+        quotes.append(Observed.quoted(success.file, redact_text(success.text.strip())[:300], success.number))
+    where, after = Where(file=path, line=number), success.number if success is not None else None
+    return Begun("waits", redact_text(match["what"]).replace("`", "'"), where, tuple(quotes), after)
 
 
 def _begun(case: Case, place: int) -> Begun | None:

@@ -20,7 +20,10 @@ _NOTEBOOK = later(
     r"(?:\]\([^)\n]{1,400}\))?,? in "
     r"(?P<function>[\w<>.]{1,160})"
 )
-_CELL = later(r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?(?:, in [^\n]{0,80})?\s*$")
+_CELL = later(
+    r"^\s{0,8}(?P<path>(?:Cell|Input) In ?\[\d{1,6}\])(?:, line (?P<line>\d{1,7}))?"
+    r"(?:, in (?P<function>[\w<>.: ]{1,80})?[^\n]{0,400})?\s*$"
+)
 #: older ones and Colab, which links the path: "/a/b.py in f(x)", "[/a/b.py](http://...) in f(x)"
 _OLD_NOTEBOOK = later(
     r"^\s{0,8}\[?(?P<path>(?:<ipython-input-[\w\-]{1,60}>|[~/][^\s\]\n]{1,400}\.py|<[\w\-. ]{1,40}>))"
@@ -106,6 +109,8 @@ def opening_frame(text: str) -> Frame | None:
     """The frame with which a paste may begin that lost its header."""
     if text.startswith(("[/", "[~/", "[<ipython")) and (match := _OLD_NOTEBOOK.match(text)):  # Colab
         return Frame(match["path"], 0, match["function"])
+    if text.startswith("Cell In[") and (match := _CELL.match(text)):
+        return Frame(match["path"], int(match["line"] or 0), match["function"] or "<module>")
     if not text.lstrip("` ").startswith("File "):
         return None
     match = _NOTEBOOK.match(text)

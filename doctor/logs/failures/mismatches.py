@@ -20,6 +20,7 @@ from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.unrecognised import Mismatch
 from doctor.data import training_argument, trl_argument, trl_classes
 from doctor.data.api import distribution, packages
+from doctor.logs.failures import recursion, wordings
 from doctor.logs.failures.asked import (
     asked_for_attribute,
     asked_for_entry,
@@ -83,6 +84,8 @@ _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
 _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 
+#: classes that only a library of Python's own raises, in its own code
+_WORDED_BY_LIBRARY = frozenset({"JSONDecodeError", "CalledProcessError"})
 #: whose words these are, where they stand alone
 _WORDED = (
     (_UNSET, "NameError"), (_UNBOUND, "UnboundLocalError"), (_LACKS, "AttributeError"), (_NONE, "TypeError"),
@@ -177,14 +180,17 @@ class _Taken:
     def mismatch(self) -> Mismatch | None:
         """What it shows; None where its words are none of Python's own, or tell too little."""
         kind = self._raised.name or self._raised.type
-        if self._code.startswith("raise ") and not PATH.search(self._message):
+        if kind == "RecursionError":
+            return self._recursion()
+        if self._code.startswith("raise ") and not PATH.search(self._message) and kind not in _WORDED_BY_LIBRARY:
             return None  # somebody's own words, which only look like Python's
         families = {
             "NameError": self._name, "UnboundLocalError": self._name, "KeyError": self._key,
             "AttributeError": self._attribute, "TypeError": self._type, "ValueError": self._value,
             "FileNotFoundError": self._path, "NotADirectoryError": self._path, "IsADirectoryError": self._path,
         }  # fmt: skip
-        return families[kind]() if kind in families else None
+        known = families[kind]() if kind in families else None
+        return known if known is not None else self._worded(kind)
 
     # families -----------------------------------------------------------------------------------------------------
 
@@ -247,7 +253,10 @@ class _Taken:
             settings = tuple(dict.fromkeys((*fused, *self._speaking(part))))
             return self._made("none_output", part, subject=subject, settings=settings)
         settings = self._speaking(f"{subject.replace('.', ' ')} {name}")
-        return self._made("none_setting", name, subject=subject, settings=settings) if subject and settings else None
+        if subject and settings:
+            return self._made("none_setting", name, subject=subject, settings=settings)
+        shown = wordings.returned_none(self._code, name)
+        return self._of(shown) if shown is not None else None
 
     def _subject(self) -> str:
         return asked_for_length(self._code) if "len()" in self._message else asked_for_entry(self._code)
@@ -278,6 +287,25 @@ class _Taken:
         if checkpoint := _CHECKPOINT.search(value):
             return self._made("not_listed_checkpoint", checkpoint[0])
         return self._made("not_listed", value) if self._code else None
+
+    def _worded(self, kind: str) -> Mismatch | None:
+        """What the words of a value show with the line, for all that is not asked of an object."""
+        shown = wordings.shown_by(kind, self._message, self._code, self._frame)
+        return self._of(shown) if shown is not None else None
+
+    def _of(self, shown: wordings.Shown) -> Mismatch:
+        settings = self._speaking(f"{shown.name} {shown.subject.replace('.', ' ')}")
+        return self._made(
+            shown.case, shown.name, of=shown.of, subject=shown.subject, settings=settings, given=shown.given,
+            taken=shown.taken,
+        )  # fmt: skip
+
+    def _recursion(self) -> Mismatch | None:
+        found = recursion.shown_by(self._raised.frames)
+        if found is None:
+            return None
+        shown, self._frame = found
+        return self._of(shown)
 
     def _path(self) -> Mismatch | None:
         match = PATH.search(self._message)

@@ -56,7 +56,7 @@ _BARE = later(
 #: one of these is in every line that begins a failure, or tells that what follows is noise
 BEGINNINGS = (
     "Traceback (", "Error", "xception", "Interrupt", "OOM", "ray::", "File ", ".py](http", "terminate called",
-    "Fatal Py",
+    "Fatal Py", "Cell In[",
 )  # fmt: skip
 #: the same where a console broke the line behind the colon, for what follows is one word of its width
 _BROKEN = later(r"^(?P<type>[A-Z]\w{0,100}(?:Error|Exception)): ?$")
