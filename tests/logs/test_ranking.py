@@ -101,7 +101,7 @@ def test_an_interrupted_run_lost_nobody(tmp_path: Path, word: str, headline: str
 
 OPTIMIZER = '  File "/env/lib/python3.11/site-packages/torch/optim/lr_scheduler.py", line 9, in get_lr\n    f(step)\n'
 CALLED = {
-    "own": ('  File "/home/user/sft.py", line 33, in warm\n    step < warmup\n', "UNK001"),
+    "own": ('  File "/home/user/sft.py", line 33, in warm\n    step < warmup\n', "PYT4665"),
     "installed": ('  File "/env/lib/python3.11/site-packages/pack/a.py", line 3, in warm\n    step < n\n', "TRF067"),
     "of a checkpoint": (
         '  File "/root/.cache/hub/transformers_modules/m/a.py", line 3, in warm\n    s < n\n',

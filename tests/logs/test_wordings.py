@@ -132,7 +132,7 @@ def frames(*frames: tuple[str, str, str]) -> str:
         (frames(*[(OWN, "patched", "return original(*args)")] * 3), "`patched()` calls `original()`, which is `patched()`"),
         (frames(*[(OWN, "even", "return odd(n)"), (OWN, "odd", "return even(n)")] * 2), "odd() → even() → odd()"),
         (frames(*[(LIBRARY, "__getattr__", "return getattr(self.base, name)"),
-                  (OWN, "__getattr__", "return getattr(self.model, name)")] * 2), "wrap each other"),
+                  (OWN, "__getattr__", "return getattr(self.model, name)")] * 2), "Wrappers of one object"),
         (frames(*[(OWN, "__getattr__", "return getattr(self.model, name)")] * 3), "`__getattr__` asks for an attribute"),
         # https://github.com/unslothai/unsloth/issues/3100
         ((f"Cell In[9], line 8, in patched({', '.join(f'argument_{n}' for n in range(12))})\n"
