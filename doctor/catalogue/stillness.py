@@ -63,7 +63,7 @@ class Begun:
         place: "extension", "rendezvous", "communicator" or "data"; "waits" where the line itself says that it waits.
         what: the folder, the backend, the version or the number of ranks that the line names; for what it waits.
         where, evidence: the line.
-        ended: number of an earlier line that says that a process has finished.
+        ended: what has come to its end by the lines before, each in backticks; "" where they tell nothing.
 
     """
 
@@ -71,7 +71,7 @@ class Begun:
     what: str
     where: Where
     evidence: tuple[Observed, ...]
-    ended: int | None = None
+    ended: str = ""
 
 
 #: what a process does, by its frames

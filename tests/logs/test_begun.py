@@ -62,7 +62,15 @@ WAITS = "14:22:55 INFO Pausing dispatcher to keep pace with the trainer. Waiting
 def test_a_process_that_waits_after_another_one_has_finished(tmp_path: Path, prepared: Prepared) -> None:
     """https://github.com/PrimeIntellect-ai/prime-rl/issues/2912"""
     told = headlines(tmp_path, prepared, "14:21:46 INFO RL trainer finished!\n" + WAITS)
-    assert told["LCH023"] == "The log ends while a process waits for new policy, after another one has finished (line 1)"
+    assert told["LCH023"] == "The log ends while a process waits for new policy, after `trainer` ended"
+
+
+def test_workers_and_data_that_have_ended_are_named(tmp_path: Path, prepared: Prepared) -> None:
+    """https://github.com/thinking-machines-lab/tinker-cookbook/pull/480"""
+    text = "INFO step 3 finished\nINFO No more data\nINFO worker 0 finished\nINFO worker 1 finished\nINFO Waiting for groups\n"
+    assert headlines(tmp_path, prepared, text)["LCH023"] == (
+        "The log ends while a process waits for groups, after `data`, `worker 0`, `worker 1` ended"
+    )
 
 
 def test_a_log_that_ends_with_words_of_waiting(tmp_path: Path, prepared: Prepared) -> None:

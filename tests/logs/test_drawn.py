@@ -15,6 +15,19 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "accelerate-no-machine-rank": ("PYT4665", "option `machine_rank` is not set"),
+    "modal-converter-takes-tp": ("VRL027", "total_model_size"),
+    "peft-adapter-left-in-training": ("DAT3073/generates_in_training_mode", "model.eval"),
+    "peft-wrapped-each-step": ("PYT4665", "get_peft_model"),
+    "primerl-tail-evals": ("LCH023", "waits for new policy, after `trainer` ended"),
+    "sft-text-with-generation-prompt": ("DAT3073/prompt_left_open", "add_generation_prompt"),
+    "tinker-dataloader-exhausted": ("LCH023", "after `data`, `worker 0`, `worker 1` ended"),
+    "torch-each-node-its-own-port": ("NCC8677/master", "4 machines meet at `localhost`"),
+    "trl-pack-of-too-few": ("LCH8772", "at least yield one packed sequence"),
+    "unsloth-create-new-function": ("PYT4665", "calls itself without an end"),
+    "unsloth-patch-cell-twice": ("PYT4665", "replaced twice"),
+    "verifiers-empty-trajectory": ("PYT4665", "trajectory.*is empty"),
+    "verl-mcp-tool-unassigned": ("PYT4665", "call_tool_result"),
     "accelerate-scheduler-per-process": ("DAT3073/schedule_in_every_process", "advances 4 steps"),
     "autocontext-length-256": ("RLX011", "max_completion_length=256"),
     "llmcourse-pad-is-eos": ("DAT3073/pad_is_end", "the end token"),

@@ -367,3 +367,26 @@ def test_the_value_that_fails_is_not_advised(tmp_path: Path, prepared: Prepared)
     found = diagnosed(tmp_path, prepared, "NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.\n" + failed)
     assert "`NCCL_IB_GID_INDEX=3` is already set" in remedy_of(found)
     assert "already" not in remedy_of(diagnosed(tmp_path, prepared, failed))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("#SBATCH --nodes=4", "NNODES", "4"),
+        ("#SBATCH -N 2  # two of them", "NNODES", "2"),
+        (
+            'dist.init_process_group("nccl", init_method=f"tcp://localhost:{port}", rank=rank)',
+            "MASTER_ADDR",
+            "localhost",
+        ),
+        ("rank 4: init_process_group tcp://10.0.0.7:51029 world_size 8", "MASTER_ADDR", "10.0.0.7"),
+    ],
+)
+def test_where_nodes_meet_is_told_by_batch_scripts_and_code(text: str, name: str, value: str) -> None:
+    told = {each.name: each.value for each in of_line(text, 1)}
+    assert told[name] == value
+
+
+@pytest.mark.parametrize("text", ["#SBATCH --nodes=2-4", "connected to tcp://localhost:8265", "#SBATCH --nodelist=4"])
+def test_what_does_not_tell_where_nodes_meet(text: str) -> None:
+    assert not {"NNODES", "MASTER_ADDR"} & {each.name for each in of_line(text, 1)}

@@ -6,7 +6,8 @@ a run that goes on may end there too, so this is never more than likely, and a l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
@@ -39,6 +40,19 @@ _WAITS = later(
     r"\b[Ww]aiting (?:for|on|until) (?P<what>(?!application |background |worker exit|connections to close)"
     r"[\w][\w /\-']{2,60}?)(?=\s*(?:[.,:;(=!]|$|\bto\b|\bbefore\b|\bfor \d))"
 )
+#: what has come to its end before: a worker, a loop, the data
+_ENDED = later(
+    r"(?P<who>[A-Za-z_][\w\-]{2,40}(?: ?#?\d{1,5})?) (?:has |have |is |was |are |were )?(?:been )?(?:finished|exhausted"
+    r"|exited|ended|stopped|completed|terminated|died|shut(?:ting)? ?down)\b(?! at| in \d)"
+    r"|\b[Nn]o more (?P<what>\w{3,30})\b"
+)
+#: what ends many times in a run
+_AMID = later(
+    r"(?i)\b(?:steps?|epochs?|batch\w*|iter\w*|eval\w*|rollouts?|requests?|episodes?|checkpoints?|tasks?|load\w*"
+    r"|init\w*|warm\w*|captur\w*|compil\w*)\b"
+)
+_NUMBERS = later(r"\d+")
+_LOOKED_BACK, _MOST_ENDED = 40, 3  # lines before the last one
 _MOST = 20_000
 #: a bar without progress, and sizes that an engine tells, say nothing of where it stands
 _SKIPPED = later(r"^\s*$|:? *0%\|.{0,200}\| *0/\d|# GPU blocks:|NCCL INFO (?!comm 0x)(?!Channel)")
@@ -64,17 +78,32 @@ def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
 
 def _waits(case: Case, place: int) -> Begun | None:
     """The last line says that its process waits; an end that was told before was another process's."""
-    number, text = next(((number, text) for number, text in reversed(case.kept[place]) if text.strip()), (0, ""))
-    line = strip(text).text
+    lines = [(number, strip(text).text.strip()) for number, text in case.kept[place] if text.strip()]
+    number, line = lines[-1] if lines else (0, "")
     match = _WAITS.search(line)
-    if match is None:
-        return None
-    path, success = case.sources[place].path, case.marks.success
-    quotes = [Observed.quoted(path, redact_text(line.strip())[:300], number)]
-    if success is not None:
-        quotes.append(Observed.quoted(success.file, redact_text(success.text.strip())[:300], success.number))
-    where, after = Where(file=path, line=number), success.number if success is not None else None
-    return Begun("waits", redact_text(match["what"]).replace("`", "'"), where, tuple(quotes), after)
+    shape = _NUMBERS.sub("#", line)
+    if match is None or any(_NUMBERS.sub("#", text) == shape for _, text in lines[-_LOOKED_BACK:-1]):
+        return None  # who asks again and again is judged by how long it has, see `doctor.logs.failures.loops`
+    path = case.sources[place].path
+    who, quotes = _ended_before(case, lines[-_LOOKED_BACK - 1 : -1], path)
+    quotes = (Observed.quoted(path, redact_text(line)[:300], number), *quotes)
+    what = redact_text(match["what"]).replace("`", "'")
+    return Begun("waits", what, Where(file=path, line=number), quotes, who)
+
+
+def _ended_before(case: Case, lines: Sequence[tuple[int, str]], path: str) -> tuple[str, tuple[Observed, ...]]:
+    """What has ended by the lines before the last one, in words and with its lines; "" where nothing has."""
+    found: dict[str, Observed] = {}
+    for number, text in lines:
+        match = _ENDED.search(text)
+        if match is not None and not _AMID.search(match[0]):
+            found.setdefault(match["who"] or match["what"], Observed.quoted(path, redact_text(text)[:300], number))
+    success = case.marks.success
+    if not found and success is not None:
+        number, said = success.number, redact_text(success.text.strip())[:300]
+        found[f"{PurePath(success.file).name}:{number}"] = Observed.quoted(success.file, said, number)
+    last = list(found.items())[-_MOST_ENDED:]
+    return ", ".join(f"`{redact_text(who)}`" for who, _ in last), tuple(quote for _, quote in last)
 
 
 def _begun(case: Case, place: int) -> Begun | None:

@@ -7,7 +7,7 @@ of which expression it was asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from doctor.base.evidence import Observed
@@ -36,10 +36,16 @@ from doctor.logs.failures.spoken import settings_that_name
 from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.typeless import lines_of
 from doctor.logs.failures.unrecognised import place_of
+from doctor.logs.lines.lines import Line
 from doctor.logs.metrics.courses import settings_of
 
 _AREA = "python"
 _LONGEST = 600  # characters of a message
+_MOST_LINES, _AGAIN = 20_000, 3
+#: "... failed: local variable 'x' referenced before assignment", as handlers log an exception that they caught
+_REPORTED = later(
+    r"(?i)\b(?:error|fail(?:ed|ure)?|exception)\b[^\n]{0,300}?: (?P<words>(?-i:[A-Za-z_'\[][^\n]{8,300}))$"
+)
 
 _UNSET = later(r"^name '(?P<name>\w{1,80})' is not defined")
 _UNBOUND = later(
@@ -156,7 +162,7 @@ def _raised(first: Finding, case: Case) -> Raised | None:
 
 def _of_lines(first: Finding, case: Case) -> Mismatch | None:
     """What a quoted message without its type shows, which Python words for one type alone."""
-    for line in lines_of(case):
+    for line in (*lines_of(case), *_reported(case)):
         kind = next((kind for pattern, kind in _WORDED if pattern.fullmatch(line.text)), "")
         if not kind:
             continue
@@ -166,6 +172,25 @@ def _of_lines(first: Finding, case: Case) -> Mismatch | None:
         if mismatch is not None:
             return mismatch
     return None
+
+
+def _reported(case: Case) -> Iterator[Line]:
+    """Errors that a program reports again and again without a traceback, by what stands behind their last colon.
+
+    Of a run that shows no failure and no end; once alone it may mean nothing.
+    """
+    if case.failures or case.exits or not case.whole or case.lines > _MOST_LINES:
+        return
+    seen: dict[str, int] = {}
+    for place, kept in enumerate(case.kept):
+        for number, whole in kept:
+            match = _REPORTED.search(whole[:_LONGEST])
+            if match is None:
+                continue
+            words = match["words"].strip()
+            seen[words] = seen.get(words, 0) + 1
+            if seen[words] == _AGAIN:
+                yield Line(words, "", None, None, case.sources[place].path, number, source=place)
 
 
 class _Taken:

@@ -118,6 +118,7 @@ _REQUIRED = later(
     r"(?:be|have|equal|match|contain|divide|support|set|use|encode|include|provide|return|define|exist|come|start|end)\b"
     r"|\brequires?\b|\bonly supports?\b"
     r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
+    r"|\b(?:make sure|ensure|be sure) (?:that |to |the |your |you )|\byou (?:may |might |will )?(?:need|have) to\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
 )
 #: of what there may be one only, or what is there already
@@ -160,7 +161,7 @@ _REFUSALS = ("ValueError", "AssertionError", "RuntimeError", "NotImplementedErro
 #: kinds of failure that no sentence explains
 _NO_REFUSAL = later(r"(?i)CUDA|NCCL|out of memory|undefined symbol|unexpected keyword|positional argument|HTTP|socket")
 
-_WARNING = later(r"(?:^|: )(?:\w{0,40}Warning|WARNING|Warning|WARN|ERROR|Error|Exception)\b:?\s*")
+_WARNING = later(r"(?:^|: )(?:\w{0,40}Warning|WARNING|Warning|WARN|ERROR|(?:Error|Exception)(?=:))\b:?\s*")
 _STATEMENT = later(r"^\s*(?:warnings\.warn|warn|logger\.\w+|print|raise)\(")
 _CODE_PATH = later(r"^(?P<path>(?:[A-Za-z]:)?[\w./\\\-+@ ]{1,300}\.py):\d{1,6}: \w{0,40}Warning: ")
 _LOGGER = later(r"^(?:\[[\w.:/ \-]{2,60}\]\s*)+|^(?:ERROR|WARNING|INFO|WARN)\b[:\s]\S{0,40}[:\s]\s*")
@@ -295,15 +296,15 @@ def _refused(message: str) -> Understood | None:
         if pattern.search(message):
             return Understood(sense, _clause(message, pattern))  # type: ignore[arg-type]
     if _NOT_SET_UP.search(message):
-        return Understood("not_set_up", _clause(message))
+        return Understood("not_set_up", _clause(message, _NOT_SET_UP))
     if next(each for each in _OF_RUNS if each.sense == "gone").pattern.search(message):
         return Understood("gone", _clause(message))
     if _NOT_KNOWN.search(message):
-        return Understood("not_known", _clause(message))
+        return Understood("not_known", _clause(message, _NOT_KNOWN))
     if _CANNOT.search(message):
-        return Understood("cannot", _clause(message))
+        return Understood("cannot", _clause(message, _CANNOT))
     if _REQUIRED.search(message) and not _PRIVATE.search(message):
-        return Understood("required", _clause(message))
+        return Understood("required", _clause(message, _REQUIRED))
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from doctor import data
 from doctor.base.evidence import AFTER_DEATH, UNKNOWN, Observed, Origin, Place, World
-from doctor.base.opened import opened, partly
+from doctor.base.opened import NotSeen, opened, partly
 from doctor.base.patterns import later
 from doctor.logs.told.said import Said
 
@@ -55,7 +55,7 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
 
     if world_size is not None:
         world.add(Observed("world", opened(Ranks(processes=world_size), seen={"processes"}), Origin("log")))
-    elif "world" not in world and (nodes := _once(each for each in said if each.name in _NODES).get("NNODES")):
+    if (nodes := _once(each for each in said if each.name in _NODES).get("NNODES")) and not _has_machines(world):
         address = _once(each for each in said if each.name == "MASTER_ADDR").get("MASTER_ADDR")
         told = _nodes(Ranks(), nodes, address)
         if told is not None:
@@ -64,6 +64,15 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
 
 
 _NODES = ("NNODES",)
+
+
+def _has_machines(world: World) -> bool:
+    """Whether another source has told how many machines there are."""
+    told = world.value("world")
+    try:
+        return told is not None and told.machines is not None
+    except NotSeen:
+        return False
 
 
 def _nodes(blank: Any, nodes: Said, address: Said | None) -> Any:

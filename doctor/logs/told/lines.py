@@ -23,6 +23,7 @@ HINTS = (
     "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES",
     "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
+    "#SBATCH", "init_process_group", "init_method",
 )  # fmt: skip
 
 _ENGINE = "with config: "
@@ -57,6 +58,11 @@ _CHANGED = later(r"change the batch size of (?P<old>\d{1,6}) to the `num_generat
 _MOST_ARGUMENTS = 400
 #: in launch scripts, and for ms-swift: how many machines there are
 NODES = "NNODES"
+#: https://slurm.schedmd.com/sbatch.html#OPT_nodes, and where `init_process_group` lets the ranks meet
+_SBATCH = later(r"^\s*#SBATCH\s+(?:--nodes|-N)[= ]?\s*(?P<nodes>\d{1,5})\s*(?:#|$)")
+_MEETING = later(
+    r"\binit_(?:process_group|method)\b[^\n]{0,80}?tcp://(?P<host>[A-Za-z][\w.-]{1,80}|\d{1,3}(?:\.\d{1,3}){3}|\[::1\]):"
+)
 #: what stands for words that are left out
 _ELIDED = frozenset({"...", "…"})
 _CAPACITY = later(r"\bGPU (?P<gpu>\d{1,3}) has a total capacit\w{1,2} of (?P<size>\d+(?:\.\d+)?) (?P<unit>[MG]iB)")
@@ -133,6 +139,10 @@ def _variables(text: str, number: int) -> Iterator[Said]:
     for match in [listed] if listed else _ENTRY.finditer(text):
         if is_of_the_stack(match["name"]):
             yield Said("variable", match["name"], hide(match["name"], match["value"]), number, text)
+    if asked := _SBATCH.match(text):
+        yield Said("variable", NODES, asked["nodes"], number, text)
+    if meeting := _MEETING.search(text):
+        yield Said("variable", "MASTER_ADDR", meeting["host"].strip("[]"), number, text)
     yield from _assigned(text, number)
 
 
