@@ -197,6 +197,9 @@ BAD = {
     "facts of numbers": json.dumps(facts_file(facts={"packages": 3, "gpus": None})),
     "a fact of another shape": json.dumps(facts_file(facts={"packages": {"status": "ok", "value": [[]]}})),
     "a status of its own": json.dumps(facts_file(facts={"packages": {"status": ["ok"], "value": {}}})),
+    "a clock of text": json.dumps(facts_file(clock={"offset_s": "\0"})),
+    "a clock that is a list": json.dumps(facts_file(clock=[0.1])),
+    "a clock without an end": json.dumps(facts_file(clock={"offset_s": float("inf"), "error_s": float("nan")})),
     "deep": '{"schema": "doctor-facts/1", "facts": ' + "[" * 100_000,
     "torn": json.dumps(facts_file())[:200],
     "a large number": '{"schema": "doctor-facts/1", "captured_ns": ' + "9" * 6000 + "}",
@@ -208,7 +211,8 @@ BAD = {
 def test_one_bad_file_among_those_of_good_nodes_costs_itself(bad: str, tmp_path: Path) -> None:
     for host, version in (("n1", "0.14.0"), ("n2", "0.14.0"), ("n3", "0.16.0")):
         states = {"packages": {"status": "ok", "value": {"distributions": {"trl": {**TRL, "version": version}}}}}
-        (tmp_path / f"{host}.json").write_text(json.dumps(facts_file(host=host, facts=states)))
+        clock = {"offset_s": float(host[1:]), "error_s": 0.1}
+        (tmp_path / f"{host}.json").write_text(json.dumps(facts_file(host=host, facts=states, clock=clock)))
     good = json.loads(run("check", "--from", str(tmp_path), "--format", "json").output)
     (tmp_path / "bad.json").write_text(BAD[bad])
     done = run("check", "--from", str(tmp_path), "--format", "json")

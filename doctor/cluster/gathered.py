@@ -6,6 +6,7 @@ The files come from `doctor check --collect DIR` on each node, or from `--ray`, 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -132,12 +133,19 @@ def _row(raw: Mapping[str, Any]) -> dict[str, Any]:
     """
     row: dict[str, Any] = {"name": str(raw["name"]), "state": str(raw["state"])}
     row |= {name: raw[name] for name in _TEXTS if isinstance(raw.get(name), str)}
-    row |= {name: raw[name] for name in _NUMBERS if isinstance(raw.get(name), (int, float))}
+    row |= {name: value for name in _NUMBERS if (value := _number(raw, name)) is not None}
     if isinstance(raw.get("resources"), dict):
         row["resources"] = {
             str(name): each for name, each in raw["resources"].items() if isinstance(each, (int, float))
         }
     return row
+
+
+def _number(told: object, name: str) -> float | None:
+    """A finite number that a mapping holds under a name; None where it holds another thing, or is none."""
+    value = told.get(name) if isinstance(told, Mapping) else None
+    measured = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return value if measured else None
 
 
 def _files(paths: Iterable[Path], listed: Mapping[Path, Mapping[str, Any]], notes: list[str]) -> Iterator[_File]:
@@ -190,8 +198,7 @@ def _hours(seconds: float) -> str:
 
 
 def _node(file: _File) -> Node:
-    clock = file.head.get("clock") or {}
-    row = file.row
+    clock, row = file.head.get("clock"), file.row
     return Node(
         name=str(row.get("name") or file.head.get("host") or file.path.stem),
         facts=file.facts,
@@ -199,8 +206,8 @@ def _node(file: _File) -> Node:
         engine_id=row.get("engine_id"),
         rank=file.value("node", "rank"),
         seconds=row.get("seconds"),
-        clock_offset_s=row.get("clock_offset_s", clock.get("offset_s")),
-        clock_error_s=row.get("clock_error_s", clock.get("error_s")),
+        clock_offset_s=row.get("clock_offset_s", _number(clock, "offset_s")),
+        clock_error_s=row.get("clock_error_s", _number(clock, "error_s")),
         resources=row.get("resources") or {},
     )
 

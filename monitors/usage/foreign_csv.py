@@ -42,7 +42,7 @@ _IDENTITIES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id")
 #: the gap from round to round, as a share of all gaps in order (of 16 GPUs one gap in 16 is such a one); what is
 #: together takes less than this part of it; and the share of rounds that must have the same number of rows
 _TYPICAL, _TOGETHER, _REGULAR = 0.97, 0.3, 0.9
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![\w.]*\d)")  # no piece of a damaged one
 _FORMATS = ("%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S", "%Y%m%d %H:%M:%S", "%H:%M:%S")
 
 

@@ -205,6 +205,16 @@ def test_what_is_no_usage_is_refused(tmp_path: Path, text: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("cell", ["1e999 %", "1.2.3 %", "0x10 %", "5e1", "[N/A]", "--7"])
+def test_a_damaged_cell_is_no_figure(tmp_path: Path, cell: str) -> None:
+    """Not even the digits that it begins with."""
+    rows = [f"2026/01/01 00:00:0{second}.000, A, {cell}, 40 %" for second in range(5)]
+    (tmp_path / "g.csv").write_text("\n".join(["timestamp, name, utilization.gpu [%], utilization.memory [%]", *rows]))
+    (tracks,) = load_any(tmp_path / "g.csv").gpus.values()
+    assert "gpu_busy_pct" not in tracks
+    assert set(tracks["memory_busy_pct"].v) == {40.0}
+
+
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
     assert "has no figures" in doctor(str(tmp_path)).stderr
 
