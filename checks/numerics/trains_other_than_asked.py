@@ -19,6 +19,7 @@ ENDLESS = TOML["endless"]
 BESIDE = TOML["beside"]
 UNSAVED = TOML["unsaved"]
 SHIFTED = TOML["shifted"]
+PADDED = TOML["padded"]
 DOUBLE = TOML["double"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
@@ -33,6 +34,8 @@ _SHOWN = 3
 _OF_CLASSIFIERS = frozenset({"classifier", "score"})
 #: labels that must tell it, and the share of them that is the next token where labels were moved before
 _LEAST_LABELS, _NEXT = 8, 0.95
+#: labels on padding: their share, and how many a row, for the first of them may be meant as the end of the text
+_OF_PADDING, _A_ROW = 0.1, 2
 #: groups of names at which an inventory may have left some out
 _MOST_GROUPS = 400
 
@@ -61,6 +64,7 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         )  # fmt: skip
     yield from _endless(data, batch)
     yield from _shifted(data, batch)
+    yield from _padded(data, batch)
     missing = {
         name: count
         for name, count in (data.get("without_gradient") or {}).items()
@@ -92,7 +96,9 @@ def _endless(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Find
     longest = (data.get("arguments") or {}).get("max_length")
     width = ((batch.get("shapes") or {}).get("labels") or [0, 0])[-1]
     cut = isinstance(longest, int) and width >= longest
-    if "SFT" in str(data.get("trainer")) and batch.get("ends") == 0 and batch.get("trained") and not cut:
+    supervised = "SFT" in str(data.get("trainer")) and batch.get("ends") == 0 and batch.get("trained") and not cut
+    unclosed = batch.get("rows") and batch.get("open") == batch["rows"]  # by whichever trainer: the data closes turns
+    if supervised or unclosed:
         yield found(
             PROBLEM, ENDLESS, confidence=LIKELY, rows=batch["rows"],
             evidence=(Observed.quoted("inventory", f"0 of {batch['rows']} rows end with the end-of-sequence token"),),
@@ -109,6 +115,17 @@ def _shifted(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Find
             evidence=(
                 Observed.quoted("inventory", f"labels: {aligned['own']} own token, {aligned['next']} next, of {count}"),
             ),
+        )  # fmt: skip
+
+
+def _padded(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:
+    """Padding that counts for a loss which the model computes of the labels itself."""
+    count, trained = batch.get("padded", 0), batch.get("trained", 0)
+    least = max(_LEAST_LABELS, _A_ROW * batch.get("rows", 0), _OF_PADDING * trained)
+    if data.get("shifts") and count >= least:
+        yield found(
+            PROBLEM, PADDED, count=count, trained=trained, share=f"{100 * count / trained:.0f} %",
+            evidence=(Observed.quoted("inventory", f"labels: {count} of {trained} where the attention mask is 0"),),
         )  # fmt: skip
 
 

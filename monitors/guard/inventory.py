@@ -223,6 +223,7 @@ def _of_batch(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
         told.update(tokens=len(flat), trained=trained, rows=len(rows["labels"]))
         told["ends"] = _ends([[each for each in row if each != _MASKED] for row in rows["labels"]], tokenizer)
         told["aligned"] = _aligned(rows.get("input_ids") or [], rows["labels"])
+        told.update(_behind_the_end(rows, tokenizer))
     elif "completion_mask" in rows:
         flat = [each for row in rows["completion_mask"] for each in row]
         told.update(tokens=len(flat), trained=sum(bool(each) for each in flat), rows=len(rows["completion_mask"]))
@@ -245,6 +246,24 @@ def _aligned(ids: list[list[int]], labels: list[list[int]]) -> dict[str, int]:
         "of": len(places), "own": sum(label == here for label, here, _ in places),
         "next": sum(label == there for label, _, there in places),
     }  # fmt: skip
+
+
+def _behind_the_end(rows: dict[str, list[list[int]]], tokenizer: Any) -> dict[str, int]:
+    """Labels on padding, and rows whose trained end is not closed though the same token closes a part before it.
+
+    A row without padding may have been cut, and tells nothing of its end.
+    """
+    padded = open_rows = 0
+    end = getattr(tokenizer, "eos_token_id", None)
+    parts = (rows.get("input_ids") or [], rows["labels"], rows.get("attention_mask") or [])
+    for ids, labels, mask in zip(*parts):  # noqa: B905
+        padded += sum(label != _MASKED and not real for label, real in zip(labels, mask))  # noqa: B905 - Python 3.9
+        real = [(token, label) for token, label, there in zip(ids, labels, mask) if there]  # noqa: B905
+        before, last = real[:-_BEHIND], real[-_BEHIND:]
+        closed = any(token == end for token, _ in last)
+        if 0 < len(real) < len(ids) and real[-1][1] != _MASKED and not closed:
+            open_rows += any(token == end for token, _ in before)
+    return {"padded": padded, "open": open_rows}
 
 
 def shifts(trainer: Any, model: Any) -> bool:

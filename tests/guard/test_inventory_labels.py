@@ -90,3 +90,34 @@ def test_who_shifts_labels(trainer: Any, model: Any, *, expected: bool) -> None:
 def test_labels_are_laid_beside_their_tokens(ids: list[int], labels: list[int], expected: dict[str, int]) -> None:
     batch = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([labels])}
     assert _of_batch(batch, None)["aligned"] == expected
+
+
+class Closes:
+    """A tokenizer, of which the end is all that counts."""
+
+    eos_token_id = 2
+
+
+TURNS = [5, 6, 2, 9, 5, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("ids", "mask", "labels", "expected"),
+    [
+        ([*TURNS, 0, 0], 7, TURNS, {"padded": 0, "open": 1}),
+        ([*TURNS, 2, 0], 8, [*TURNS, 2], {"padded": 0, "open": 0}),
+        ([*TURNS, 2, 9, 0], 9, [*TURNS, 2, 9], {"padded": 0, "open": 0}),  # a line break behind it
+        (TURNS, 7, TURNS, {"padded": 0, "open": 0}),  # perhaps cut
+        ([5, 6, 9, 5, 7, 8, 0], 6, [5, 6, 9, 5, 7, 8], {"padded": 0, "open": 0}),  # a text without turns
+        ([*TURNS, 2, 9, 5, 6, 0], 11, [-100] * 11, {"padded": 0, "open": 0}),  # whose turn it is, nobody trains
+        ([*TURNS, 2, 0, 0, 0], 8, [*TURNS, 2, 0, 0, 0], {"padded": 3, "open": 0}),
+    ],
+)  # fmt: skip
+def test_what_lies_behind_the_end(ids: list[int], mask: int, labels: list[int], expected: dict[str, int]) -> None:
+    batch = {
+        "input_ids": torch.tensor([ids]),
+        "attention_mask": torch.tensor([[1] * mask + [0] * (len(ids) - mask)]),
+        "labels": torch.tensor([labels + [-100] * (len(ids) - len(labels))]),
+    }
+    told = _of_batch(batch, Closes())
+    assert {name: told[name] for name in expected} == expected

@@ -330,6 +330,12 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 7, "own": 0, "next": 7}}}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 0, "next": 12}}}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 20, "next": 30}}}, None),
+        ({"trainer": "Trainer", "batch": {**INVENTORY["batch"], "ends": 0, "open": 4}}, "trains the token that ends"),
+        ({"trainer": "Trainer", "batch": {**INVENTORY["batch"], "ends": 0, "open": 3}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "padded": 21}}, "70 % of the tokens that count for the loss"),
+        ({"shifts": False, "batch": {**INVENTORY["batch"], "padded": 21}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "trained": 200, "padded": 19}}, None),
+        ({"shifts": True, "batch": {**INVENTORY["batch"], "rows": 8, "padded": 8}}, None),  # one a row ends the text
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:
