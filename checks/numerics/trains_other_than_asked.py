@@ -20,6 +20,7 @@ BESIDE = TOML["beside"]
 UNSAVED = TOML["unsaved"]
 SHIFTED = TOML["shifted"]
 PADDED = TOML["padded"]
+ONE_KIND = TOML["one_kind"]
 DOUBLE = TOML["double"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
@@ -36,6 +37,8 @@ _OF_CLASSIFIERS = frozenset({"classifier", "score"})
 _LEAST_LABELS, _NEXT = 8, 0.95
 #: labels on padding: their share, and how many a row, for the first of them may be meant as the end of the text
 _OF_PADDING, _A_ROW = 0.1, 2
+#: rows of single answers that are not all good, or all bad, by chance
+_LEAST_ROWS = 16
 #: groups of names at which an inventory may have left some out
 _MOST_GROUPS = 400
 
@@ -77,6 +80,12 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         )  # fmt: skip
     yield from _beside(data)
     yield from _unsaved(data)
+    single = data.get("desirable") or {}
+    if single.get("rows", 0) >= _LEAST_ROWS and single["good"] in (0, single["rows"]):
+        yield found(
+            PROBLEM, ONE_KIND, confidence=LIKELY, count=single["rows"], value=bool(single["good"]),
+            evidence=(Observed.quoted("inventory", f"label: {single['good']} of {single['rows']} rows are True"),),
+        )  # fmt: skip
 
 
 def _double(data: Mapping[str, Any]) -> Iterator[Finding]:

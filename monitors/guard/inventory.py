@@ -34,6 +34,8 @@ _MASKED = -100
 #: tokens behind the one that ends a text: a line break, most often
 _BEHIND = 3
 _MOST_ELEMENTS, _MOST_GROUPS, _MOST_TEXT = 1 << 20, 400, 2000
+#: trainers of answers that are good or bad each for itself, and rows that are looked at
+_SINGLE, _MOST_ROWS = re.compile(r"KTO|BCO"), 2000
 #: tensors of a batch that tell what is trained
 _KEPT = ("input_ids", "labels", "prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "attention_mask")
 #: settings of a trainer's arguments that are told as they came out
@@ -183,11 +185,23 @@ def _of_trainer(trainer: Any, model: Any) -> dict[str, Any]:
         "reference": type(trainer.ref_model).__name__ if getattr(trainer, "ref_model", None) is not None else None,
         "optimizer": type(getattr(optimizer, "optimizer", optimizer)).__name__,
         "rates": [each.get("lr") for each in getattr(optimizer, "param_groups", [])][:16],
+        "desirable": _desirable(trainer),
         "arguments": {
             name: value if isinstance(value, (int, float, bool)) else str(value)
             for name, value in ((each, getattr(args, each)) for each in _ASKED if hasattr(args, each))
         },
     }  # fmt: skip
+
+
+def _desirable(trainer: Any) -> dict[str, int]:
+    """Of single answers that are called good or bad (KTO, BCO): how many of the first rows are good ones."""
+    data = getattr(trainer, "train_dataset", None)
+    if not _SINGLE.search(type(trainer).__name__) or "label" not in (getattr(data, "column_names", None) or ()):
+        return {}
+    with suppress(Exception):  # a stream, or rows of another kind
+        labels = data[:_MOST_ROWS]["label"]
+        return {"rows": len(labels), "good": sum(bool(each) for each in labels)}
+    return {}
 
 
 def _adapter(config: Any) -> dict[str, Any]:

@@ -336,6 +336,10 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"shifts": False, "batch": {**INVENTORY["batch"], "padded": 21}}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "trained": 200, "padded": 19}}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "rows": 8, "padded": 8}}, None),  # one a row ends the text
+        ({"desirable": {"rows": 48, "good": 48}}, "`label` is True in all 48 rows"),
+        ({"desirable": {"rows": 48, "good": 0}}, "`label` is False in all 48 rows"),
+        ({"desirable": {"rows": 48, "good": 47}}, None),
+        ({"desirable": {"rows": 8, "good": 8}}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:
