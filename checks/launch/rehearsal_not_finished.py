@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.problem import ERROR
 from doctor.catalogue.words import words_of
 
@@ -13,6 +13,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LATE = TOML["late"]
 UNSEEN = TOML["unseen"]
+NO_STEP = TOML["no_step"]
 ELSEWHERE = TOML["elsewhere"]
 BROKE = TOML["broke"]
 REFUSED = TOML["refused"]
@@ -37,6 +38,12 @@ def unseen(processes: int) -> Finding:
     return found(
         PROBLEM, UNSEEN, evidence=(Observed.quoted("rehearsal", f"{processes} Python processes were looked into"),)
     )
+
+
+def no_step(backwards: int) -> Finding:
+    """It ended without a step, and computed gradients all the while."""
+    seen = f"at least {backwards} backward passes, no optimizer step"
+    return found(PROBLEM, NO_STEP, confidence=LIKELY, evidence=(Observed.quoted("rehearsal", seen),))
 
 
 def elsewhere(framework: str) -> Finding:

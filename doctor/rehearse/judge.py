@@ -115,7 +115,9 @@ def _own(session: Session) -> Iterator[Finding]:
     elif not session.ended:
         yield rehearsal_not_finished.elsewhere(session.framework)
     elif session.failed is None and not done.trained and not session.framework and not done.of("parts"):
-        yield rehearsal_not_finished.unseen(len(done.of("process")))
+        computed = done.of("backwards")
+        unseen, no_step = rehearsal_not_finished.unseen, rehearsal_not_finished.no_step
+        yield no_step(computed[0]["count"]) if computed else unseen(len(done.of("process")))
     yield from _rewards(done)
     yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
     same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])

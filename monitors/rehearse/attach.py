@@ -26,6 +26,7 @@ _PLACES = {
     "huggingface_hub.hf_api": ("outside", "hub"),
     "transformers.utils.hub": ("outside", "pushes"),
     "torch.optim.optimizer": ("loops", "attach"),
+    "torch.autograd": ("loops", "backwards"),
     "torch.serialization": ("outside", "saves"),
     "safetensors": ("outside", "saves"),
     "wandb": ("outside", "trackers"),

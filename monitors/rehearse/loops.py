@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 from doctor.monitors.rehearse import journal, moved
@@ -25,7 +26,12 @@ class Current:
     trainings = 0
 
 
+#: backward passes without a step at which it is noted that nothing steps
+_BACKWARDS = 10
+
+
 class _Loop:
+    backwards: ClassVar[int] = 0
     steps: ClassVar[dict[int, int]] = {}
     #: optimizer -> rates of its groups that are 0 for the step that is being made
     rates: ClassVar[dict[int, list[Any]]] = {}
@@ -41,6 +47,20 @@ def attach(module: Any) -> None:
     if before is not None:
         before(_stepping)
     register(_stepped)
+
+
+def backwards(module: Any) -> None:
+    """Note a program that computes gradients and makes no step with them."""
+    original = module.backward
+
+    @functools.wraps(original)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        _Loop.backwards += 1
+        if _Loop.backwards == _BACKWARDS and not _Loop.steps:
+            journal.once("backwards", "backwards", count=_BACKWARDS)
+        return original(*args, **kwargs)
+
+    module.backward = backward
 
 
 @journal.shielded

@@ -232,7 +232,7 @@ MISTAKES = {
     # drawn last, before any of them was run
     "later-all-desirable": _later("all-desirable", phase="any"),
     "later-masks-words": _later("masks-words", phase="any"),
-    "later-steps-schedule": _later("steps-schedule", "RLX4202"),
+    "later-steps-schedule": _later("steps-schedule", "LCH7208"),
     "later-batch-fixed": _later("batch-fixed", phase="any", processes=True),
     "later-saves-parts": _later("saves-parts", phase="any", processes=True),
     "later-saves-on-one": _later("saves-on-one", "LCH7208", "", "--deadline", "90", processes=True),

@@ -221,6 +221,22 @@ def test_a_loop_ends_after_its_steps_and_a_trainers_does_not(tmp_path: Path, mon
     assert [each["step"] for each in journal.entries(stage) if each["kind"] == "trained"] == [2]
 
 
+@pytest.mark.parametrize(("passes", "steps", "noted"), [(9, {}, 0), (30, {}, 1), (30, {1: 1}, 0)])
+def test_gradients_without_a_step_are_noted_once(
+    passes: int, steps: dict[int, int], noted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    monkeypatch.setattr(loops._Loop, "steps", steps)
+    monkeypatch.setattr(loops._Loop, "backwards", 0)
+    asked: list[int] = []
+    module = types.SimpleNamespace(backward=lambda number, *, more: asked.append(number + more))
+    loops.backwards(module)
+    for number in range(passes):
+        module.backward(number, more=1)
+    assert asked == list(range(1, passes + 1))
+    assert len([each for each in journal.entries(stage) if each["kind"] == "backwards"]) == noted
+
+
 def test_indices_beyond_the_rows_that_were_kept_wrap_around(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = types.SimpleNamespace(_fingerprint="x", __len__=lambda: 4)
 

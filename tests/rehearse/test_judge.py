@@ -163,6 +163,12 @@ def test_a_command_that_trains_nothing_is_not_called_well(tmp_path: Path) -> Non
     assert found.problem.id == "LCH7208"
 
 
+def test_a_loop_that_computes_gradients_and_makes_no_step_is_told(tmp_path: Path) -> None:
+    (told,) = judged(session(tmp_path, (entry("process", 1), entry("backwards", 2, count=10)))).outcome.findings
+    assert (told.problem.id, told.confidence) == ("LCH7208", "likely")
+    assert "no optimizer makes a step" in told.words().headline
+
+
 def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path) -> None:
     broken = (*WHOLE[:5], *phase("data", 6, 7, error="WeirdError"))
     done = session(tmp_path, broken, code=3)
