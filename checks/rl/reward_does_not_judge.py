@@ -15,6 +15,7 @@ PROBLEM = TOML.problem
 GARBAGE = TOML["garbage"]
 NOTHING = TOML["nothing"]
 ABSENT = TOML["absent"]
+ONE_SCORE = TOML["one_score"]
 
 #: kinds of worthless answers, and what they are called
 WORTHLESS = TOML.phrases("worthless")
@@ -56,6 +57,24 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
         PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind],
         garbage=_number(garbage), right=_number(right), column=column, rows=rows,
     )  # fmt: skip
+
+
+def of_mixed_answers(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge a function that gives all answers of a batch one score, right ones and wrong ones in turns.
+
+    Args:
+        functions: as in `of_rehearsal`, with `mixed` (what such a batch earned, a value a row, where each row alone
+            earned more for the right answer; None or empty where it was not tried).
+
+    """
+    for each in functions:
+        values: Sequence[float] = each.get("mixed") or []
+        if len(values) > 1 and max(values) - min(values) <= _SAME:
+            return found(
+                PROBLEM, ONE_SCORE, confidence=LIKELY, evidence=(_told(each),), function=each["function"],
+                rows=len(values), value=_number(values[0]),
+            )  # fmt: skip
+    return None
 
 
 def of_absent_columns(functions: Sequence[Mapping[str, Any]]) -> Finding | None:

@@ -228,7 +228,8 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
         slow = reward_call_slow.of_rehearsal(name, "", usual[name], 0)
         yield from [] if slow is None else [slow]
     if tried and len(tried) == len(usual):
-        found = reward_does_not_judge.of_rehearsal(tried) or reward_does_not_judge.of_absent_columns(tried)
+        does_not = reward_does_not_judge
+        found = does_not.of_rehearsal(tried) or does_not.of_mixed_answers(tried) or does_not.of_absent_columns(tried)
         yield from [] if found is None else [found]
 
 

@@ -199,7 +199,7 @@ def _desirable(trainer: Any) -> dict[str, int]:
     if not _SINGLE.search(type(trainer).__name__) or "label" not in (getattr(data, "column_names", None) or ()):
         return {}
     with suppress(Exception):  # a stream, or rows of another kind
-        labels = data[:_MOST_ROWS]["label"]
+        labels: Any = data[:_MOST_ROWS]["label"]  # type: ignore[index]
         return {"rows": len(labels), "good": sum(bool(each) for each in labels)}
     return {}
 

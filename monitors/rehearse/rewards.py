@@ -118,7 +118,10 @@ class Tried:
         with journal.phase("reward"):
             for each in self._tries(batch, result):
                 each.run(self._function)
-            self._tell(batch)
+            mixed = self._mixed(batch)
+            if mixed is not None:
+                mixed.run(self._function)
+            self._tell(batch, mixed)
 
     async def once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """The same of a function that is awaited."""
@@ -127,7 +130,10 @@ class Tried:
             return
         for each in self._tries(batch, result):
             await each.run_awaited(self._function)
-        self._tell(batch)
+        mixed = self._mixed(batch)
+        if mixed is not None:
+            await mixed.run_awaited(self._function)
+        self._tell(batch, mixed)
 
     def _batch(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Optional[dict[str, Any]]:
         """The named arguments of the first call; None where it was made already or cannot be repeated."""
@@ -152,10 +158,21 @@ class Tried:
         tries = [Try("again", self._with(batch, completions), self._until_s)]
         for kind in kinds:
             told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
-            tries.append(Try(kind.kind, self._with(batch, told), self._until_s))
+            tries.append(Try(kind.kind, self._with(batch, told), self._until_s, told))
         self._results = tries
         self._own = [_number(each) for each in result]
         return tries
+
+    def _mixed(self, batch: dict[str, Any]) -> Optional[Try]:
+        """Right and wrong answers in turns, where each row of one earned more than of the other; None elsewhere."""
+        right = [each for each in self._results if each.kind.startswith("right:") and each.known]
+        wrong = [each for each in self._results if each.kind.startswith("wrong:") and each.known]
+        for good in right:
+            for bad in wrong:
+                if len(good.known) > 1 and all(a > b for a, b in zip(good.known, bad.known)):  # noqa: B905
+                    told = [(bad if at % 2 else good).told[at] for at in range(len(good.told))]
+                    return Try("mixed", self._with(batch, told), self._until_s, told)
+        return None
 
     def _read(self) -> list[str]:
         """Columns of right answers that any function of the trainer reads: all are tried with the same answers."""
@@ -179,13 +196,13 @@ class Tried:
         return values
 
     @journal.shielded
-    def _tell(self, batch: dict[str, Any]) -> None:
+    def _tell(self, batch: dict[str, Any], mixed: Optional[Try]) -> None:
         again = next((each for each in self._results if each.kind == "again"), None)
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
             again=again and again.values and again.values[:64], column=self._column,
             reads=self._judges(), absent=absent(self._function, batch),
-            weight=self._weight(), place=_place(self._function),
+            weight=self._weight(), place=_place(self._function), mixed=mixed and mixed.known[:64],
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
 
@@ -207,11 +224,17 @@ class Tried:
 class Try:
     """One call of a function with completions of one kind."""
 
-    def __init__(self, kind: str, arguments: dict[str, Any], until_s: float) -> None:
-        self.kind, self._arguments, self._until_s = kind, arguments, until_s
+    def __init__(self, kind: str, arguments: dict[str, Any], until_s: float, told: Sequence[Any] = ()) -> None:
+        self.kind, self._arguments, self._until_s, self.told = kind, arguments, until_s, told
         self.values: Optional[list[Optional[float]]] = None
         self.seconds: Optional[float] = None
         self.error = self.frame = ""
+
+    @property
+    def known(self) -> list[float]:
+        """What every row earned; empty where one of them earned nothing that is a number."""
+        values = [each for each in self.values or () if each is not None]
+        return values if len(values) == len(self.told) else []
 
     def run(self, function: Callable[..., Any]) -> None:
         """Call it; what it raises is noted."""

@@ -90,6 +90,32 @@ def test_a_bonus_for_length_inside_of_one_function_is_garbage_that_earns(root: P
     assert found.message is reward_does_not_judge.GARBAGE
 
 
+def test_one_score_for_all_answers_of_a_batch_is_told(root: Path) -> None:
+    def first_for_all(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return in_tags(completions[:1], answer[:1]) * len(completions)
+
+    def mean_for_all(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [sum(in_tags(completions, answer)) / len(completions)] * len(completions)
+
+    for function, value in ((first_for_all, "1"), (mean_for_all, "0.5")):
+        told = tried(root, function, answer=RIGHT)[-1]
+        assert reward_does_not_judge.of_rehearsal([told]) is None
+        found = reward_does_not_judge.of_mixed_answers([told])
+        assert found is not None
+        assert f"`{function.__name__}` gives all 4 answers of a batch the same score: {value}" in found.words().headline
+
+
+def test_what_depends_on_the_other_rows_and_still_tells_them_apart_is_left_in_peace(root: Path) -> None:
+    def beside_the_mean(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        own = in_tags(completions, answer)
+        return [each + 0.1 - 0.1 * sum(own) / len(own) for each in own]
+
+    assert tried(root, beside_the_mean, answer=RIGHT)[-1]["mixed"] == [1.05, 0.05] * 2
+    assert reward_does_not_judge.of_mixed_answers(tried(root, in_tags, beside_the_mean, answer=RIGHT)) is None
+    assert tried(root, by_length)[-1]["mixed"] is None
+    assert reward_does_not_judge.of_mixed_answers(tried(root, by_length)) is None
+
+
 def test_without_a_column_of_answers_nothing_is_judged(root: Path) -> None:
     assert reward_does_not_judge.of_rehearsal(tried(root, by_length)) is None
 
