@@ -13,7 +13,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LATE = TOML["late"]
 UNSEEN = TOML["unseen"]
-NO_STEP = TOML["no_step"]
+NO_STEP, NO_STEPS = TOML["no_step"], TOML["no_steps"]
 ELSEWHERE = TOML["elsewhere"]
 BROKE = TOML["broke"]
 REFUSED = TOML["refused"]
@@ -44,6 +44,11 @@ def no_step(backwards: int) -> Finding:
     """It ended without a step, and computed gradients all the while."""
     seen = f"at least {backwards} backward passes, no optimizer step"
     return found(PROBLEM, NO_STEP, confidence=LIKELY, evidence=(Observed.quoted("rehearsal", seen),))
+
+
+def no_steps() -> Finding:
+    """A trainer trained, and was through before its first step."""
+    return found(PROBLEM, NO_STEPS, evidence=(Observed.quoted("rehearsal", "0 optimizer steps of the trainer"),))
 
 
 def elsewhere(framework: str) -> Finding:

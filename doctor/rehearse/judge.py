@@ -19,6 +19,7 @@ from doctor.catalogue.problem import ERROR
 from doctor.checks.checkpoint import adapter_weights_not_loaded
 from doctor.checks.checkpoint.of_another_model import shapes
 from doctor.checks.data.columns import reward_function_fails_on_answers
+from doctor.checks.deepspeed import checkpoint_of_empty_shards
 from doctor.checks.launch import rehearsal_not_finished
 from doctor.checks.numerics import margins_stay_zero, trains_other_than_asked
 from doctor.checks.perf import reward_call_slow
@@ -118,6 +119,9 @@ def _own(session: Session) -> Iterator[Finding]:
         computed = done.of("backwards")
         unseen, no_step = rehearsal_not_finished.unseen, rehearsal_not_finished.no_step
         yield no_step(computed[0]["count"]) if computed else unseen(len(done.of("process")))
+    elif session.failed is None and done.of("trained") and not done.finished:
+        yield rehearsal_not_finished.no_steps()
+    yield from map(checkpoint_of_empty_shards.of_rehearsal, done.of("saved_empty")[:1])
     yield from _rewards(done)
     yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
     same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])

@@ -169,6 +169,22 @@ def test_a_loop_that_computes_gradients_and_makes_no_step_is_told(tmp_path: Path
     assert "no optimizer makes a step" in told.words().headline
 
 
+def test_a_training_of_no_step_is_not_called_well(tmp_path: Path) -> None:
+    entries = (entry("process", 0), entry("training", 1, trainer="Trainer", world=1, steps=2))
+    (told,) = judged(session(tmp_path, (*entries, entry("trained", 2, step=0, saved=[])))).outcome.findings
+    assert told.problem.id == "LCH7208"
+    assert "0 optimizer steps" in told.words().headline
+
+
+@pytest.mark.parametrize(("path", "words"), [("/w/weights.pt", "saves in `weights.pt` are"), ("", "saves are empty")])
+def test_placeholders_that_are_saved_as_weights_are_told(path: str, words: str, tmp_path: Path) -> None:
+    told = entry("saved_empty", 13, path=path, empty=20, of=21, first="lm_head.weight")
+    (found,) = judged(session(tmp_path, (*WHOLE, told))).outcome.findings
+    assert found.problem.id == "DSP022"
+    assert "20 of 21 weights" in found.words().headline
+    assert words in found.words().headline
+
+
 def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path) -> None:
     broken = (*WHOLE[:5], *phase("data", 6, 7, error="WeirdError"))
     done = session(tmp_path, broken, code=3)

@@ -1,0 +1,68 @@
+"""What a program saves of weights by itself: files that hold placeholders of size 0 in their place.
+
+ZeRO-3 leaves a tensor of size 0 where it has taken a weight apart, and saving such a model by hand writes those.
+https://huggingface.co/docs/transformers/deepspeed#save-model-weights
+Runs inside the patient: Python 3.9, the patient's own objects.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from doctor.monitors.rehearse import journal, outside
+
+#: where programs put the weights in what they save; DeepSpeed's own files (`module`) hold their sizes elsewhere
+_HELD = ("model", "state_dict", "model_state_dict", "weights")
+#: weights of a model, at least, and the share of them that is empty where all were taken apart
+_LEAST, _SHARE = 4, 0.5
+
+
+def torch_files(module: Any) -> None:
+    """Look at what `torch.save` is given, and refuse what may not be overwritten."""
+    outside.saves(module)
+    _around(module, "save", _of_tensors)
+
+
+def safetensors_files(module: Any) -> None:
+    """The same of what is written as safetensors."""
+    outside.saves(module)
+    _around(module, "serialize_file", _of_shapes)
+
+
+def _around(module: Any, name: str, sizes: Any) -> None:
+    original = getattr(module, name, None)
+    if not callable(original):
+        return
+
+    @functools.wraps(original)
+    def save(*args: Any, **kwargs: Any) -> Any:
+        _look(sizes, args, kwargs)
+        return original(*args, **kwargs)
+
+    setattr(module, name, save)
+
+
+@journal.shielded
+def _look(sizes: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    given = args[0] if args else next(iter(kwargs.values()), None)
+    if not isinstance(given, Mapping):
+        return
+    for each in (given, *(given[name] for name in _HELD if isinstance(given.get(name), Mapping))):
+        told = [(str(name), size) for name, one in each.items() if (size := sizes(one)) is not None]
+        empty = [name for name, size in told if size == 0]
+        if len(told) >= _LEAST and len(empty) >= _SHARE * len(told):
+            place = args[1] if len(args) > 1 else kwargs.get("f", kwargs.get("filename"))
+            path = str(place) if hasattr(place, "__fspath__") or isinstance(place, str) else ""
+            journal.once("saved_empty", "saved_empty", path=path, empty=len(empty), of=len(told), first=empty[0])
+            return
+
+
+def _of_tensors(value: Any) -> Optional[int]:
+    return int(value.numel()) if hasattr(value, "numel") and hasattr(value, "dtype") else None
+
+
+def _of_shapes(value: Any) -> Optional[int]:
+    shape = value.get("shape") if isinstance(value, Mapping) else None
+    return None if shape is None else functools.reduce(lambda one, two: one * two, map(int, shape), 1)
