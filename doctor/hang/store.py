@@ -123,4 +123,4 @@ def _keys(each: Seen, address: str) -> tuple[list[str], str]:
     except subprocess.TimeoutExpired:
         return [], f"torch's store at {address} did not answer within {_CHILD_S} s"
     except (OSError, ValueError, IndexError, TypeError) as error:
-        return [], redact_text(f"torch's store at {address} was not asked ({type(error).__name__})")
+        return [], redact_text(f"torch's store at {address} was not queried ({type(error).__name__})")

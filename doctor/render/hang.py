@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from doctor.base.redact import redact_text
+from doctor.catalogue.reasons import translated
 from doctor.render.html import bare, prose
 
 _TITLE = 70
@@ -23,12 +24,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "who": "process", "does": "does", "waits": "waits for", "by": "source", "hook": "itself", "py-spy": "py-spy",
         "": "none", "graph": "Who waits for whom", "processes": "Processes", "stacks": "Stacks",
-        "notes": "Not inspected", "title": "Stalled run",
+        "note": "Not inspected: {why}", "title": "Stalled run",
         "counts": "Processes inspected: {count}, in {seconds:.1f} s; with stacks: {answered}.",
     },
     "zh": {
         "who": "进程", "does": "状态", "waits": "等待", "by": "来源", "hook": "自身", "py-spy": "py-spy", "": "无",
-        "graph": "谁在等谁", "processes": "进程", "stacks": "调用栈", "notes": "未能询问", "title": "停滞的运行",
+        "graph": "谁在等谁", "processes": "进程", "stacks": "调用栈", "note": "未能检查:{why}", "title": "停滞的运行",
         "counts": "在 {seconds:.1f} 秒内查看了 {count} 个进程,其中 {answered} 个给出了调用栈。",
     },
 }  # fmt: skip
@@ -83,7 +84,7 @@ def draw(data: Mapping[str, Any], console: Console, language: str, edge: Callabl
     console.print(table)
     console.print(Text(counts_of(data, language), style="dim"))
     for each in data["notes"]:
-        console.print(Text(f"{words['notes']}: {each}", style="yellow"), soft_wrap=True)
+        console.print(Text(words["note"].format(why=translated(each, language)), style="yellow"), soft_wrap=True)
 
 
 def tree(data: Mapping[str, Any], edge: Callable[[Mapping[str, Any]], str]) -> list[str]:
@@ -120,7 +121,9 @@ def page(data: Mapping[str, Any], language: str, edge: Callable[[Mapping[str, An
         for each in data["processes"]
     )
     stacks = "".join(_stack(each) for each in data["processes"] if each["frames"])
-    notes = "".join(f"<li>{escape(words['notes'])}: {escape(each)}</li>" for each in data["notes"])
+    notes = "".join(
+        f"<li>{escape(words['note'].format(why=translated(each, language)))}</li>" for each in data["notes"]
+    )
     edges = "".join(f"<li>{escape(line)}</li>" for line in tree(data, edge))
     body = (
         f"<h1>{escape(words['title'])}</h1>{told}<h2>{escape(words['graph'])}</h2>{_drawn(data)}"
