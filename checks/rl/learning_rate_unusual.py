@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from doctor import data
+from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
@@ -9,6 +11,7 @@ from doctor.catalogue.problem import INFO, WARNING
 from doctor.catalogue.settings import number, place_of
 from doctor.catalogue.shared.trainers import is_grpo, quoted
 from doctor.catalogue.words import words_of
+from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 from doctor.facts.training import Training
 
@@ -18,6 +21,7 @@ FULL = TOML["full"]
 LORA = TOML["lora"]
 ABOVE = TOML["above"]
 STILL = TOML["still"]
+FAR_AWAY = TOML["far"]
 
 
 #: OpenRLHF's examples, and Open-R1's recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml
@@ -56,6 +60,28 @@ def learning_rate_unusual(training: Training, script: Script | None) -> Judgemen
             severity=WARNING if rate >= FAR * (LORA_USUAL if adapter else FULL_USUAL) else INFO,
             rate=f"{rate:g}",
         )
+
+
+@check(PROBLEM)
+def learning_rate_far_from_the_method(
+    training: Training, packages: Packages | None, script: Script | None
+) -> Judgement:
+    """Of TRL's other methods: a hundred times what the installed release takes by itself, of adapters a thousand."""
+    setting, version = training.get("learning_rate"), packages.version("trl") if packages is not None else None
+    history = data.trl_argument(training.config_class or "", "learning_rate")
+    if is_grpo(training) or setting is None or not setting.known or history is None or version is None:
+        return
+    rate, usual = number(setting.value), number(history.default_in(version))
+    brings_adapter = script is not None and any(each.split(".")[0] in ADAPTERS for each in script.imports)
+    times = FAR * 10 if training.lora is not None or brings_adapter else FAR
+    if rate is None or not usual or rate < times * usual:
+        return
+    yield found(
+        PROBLEM, FAR_AWAY, where=place_of(setting), severity=WARNING, confidence=LIKELY, rate=f"{rate:g}",
+        usual=f"{usual:g}", times=f"{rate / usual:.0f}", owner=training.config_class,
+        commands=(f"learning_rate={usual:g}",),
+        evidence=(*quoted(setting), Observed.quoted("packages", f"trl {version}: {usual:g}")),
+    )  # fmt: skip
 
 
 #: what a rate is set by, the optimizer that is logged first

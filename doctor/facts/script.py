@@ -169,6 +169,7 @@ class Script:
         parser: "TrlParser", "HfArgumentParser" ...; `reads_config` whether it takes `--config file.yaml`;
             `tolerates_unknown` whether it is told to let arguments pass that no class has.
         reads_command_line: a single parser fills classes, and from the command line itself.
+        looks_at_words: it reads the command line or a file of arguments in another way as well.
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
         lone_calls: collectives that stand in a branch on the rank.
@@ -190,6 +191,7 @@ class Script:
     reads_config: bool = False
     tolerates_unknown: bool = False
     reads_command_line: bool = False
+    looks_at_words: bool = False
     classes: Mapping[str, LocalClass] = field(default_factory=dict)
     flags: Mapping[str, Flag] = field(default_factory=dict)
     flags_variable: str | None = None

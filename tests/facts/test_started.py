@@ -57,6 +57,11 @@ def words(text: str, *arguments: str, environ: dict[str, str] | None = None) -> 
         ("P=a/b.tar.gz; run ${P##*/} ${P%.gz} ${P%%.*}", [["run", "b.tar.gz", "a/b.tar", "a/b"]]),
         ("run {0..2} x{a,b}", [["run", "0", "1", "2", "xa", "xb"]]),
         ("exec run a", [["run", "a"]]),
+        (
+            'IP=$(hostname -i)\nL="run --ip $IP --id ${ID:-`date +%s` x}"\n$L a',
+            [["run", "--ip", "$(hostname -i)", "--id", "`date +%s`", "x", "a"]],
+        ),
+        ('C="run --at $(date +%s)"\neval "$C" b', [["run", "--at", "$(date +%s)", "b"]]),
         ("exit 0\nrun a", []),
         ("run a &\nwait", [["run", "a"]]),
         ("false && run a\ntrue || run b\ntrue && run c", [["run", "c"]]),

@@ -35,11 +35,11 @@ CAUGHT = {
 
 FRESH: dict[str, dict[str, Any]] = {
     name: case
-    for file in ("fresh.yaml", "fresh_two.yaml")
+    for file in ("fresh.yaml", "fresh_two.yaml", "fresh_three.yaml")
     for name, case in read_cases(Path(__file__).with_name(file)).items()
 }
-#: case of fresh.yaml and of fresh_two.yaml -> the finding that names its cause; the first five of one and the first two
-#: of the other were caught in the first run
+#: case of the three files -> the finding that names its cause; the first five of one and the first two of each of the
+#: others were caught in the first run
 FRESH_CAUGHT = {
     "trl-two-sizes-of-a-generation": "TRL3814/twice", "vllm-heads-over-eight": "VLL9193/heads",
     "verl-key-of-the-other-trainer": "VRL001", "ttrl-keys-of-a-fork": "VRL001", "olmocr-groups-of-28": "TRL3814/groups",
@@ -48,7 +48,12 @@ FRESH_CAUGHT = {
     "open-r1-demo-without-dataset": "LCH025", "vllm-fp8-cache-on-volta": "GPU7876/triton_fp8",
     "prismatic-torchrun-in-every-task": "LCH029", "vllm-container-without-shared-memory": "HST001",
     "transformers-reentrant-after-all": "PFT005", "unsloth-prompts-over-the-context": "TRL022",
-    "verl-two-nodes-where-one-is": "RAY012", "trl-prompts-over-the-servers-context": "TRL056",
+    "verl-two-nodes-where-one-is": "RAY012",
+    "medicalgpt-device-map-under-zero-three": "DSP023", "idefics-weights-in-half": "TRF018",
+    "accelerate-node-number-of-the-first": "LCH029", "llamafactory-options-behind-the-file": "LCH025",
+    "open-instruct-file-as-a-word": "TRL064", "llamafactory-resumes-from-nothing": "CKP004",
+    "verl-rows-as-downloaded": "DAT1825/verl",
+     "trl-prompts-over-the-servers-context": "TRL056",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import PurePath
 
 from doctor import data
 from doctor.base.evidence import Observed
@@ -12,6 +13,7 @@ from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.data.launchers import nearest, table
+from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 from doctor.facts.training import Training
@@ -26,9 +28,11 @@ MISSING = TOML["missing"]
 VALUE = TOML["value"]
 READ = TOML["read"]
 LACKING = TOML["lacking"]
+BEHIND_FILE = TOML["behind_file"]
 AMBIGUOUS = TOML["ambiguous"]
 
 
+_LLAMAFACTORY, _FILES = frozenset({"llamafactory-cli", "lmf"}), (".yaml", ".yml", ".json")
 #: fields of TRL's classes for parsers that some release has no default for
 _TRLS_OWN = ("dataset_name",)
 #: first words of a command that was handed to a server as its arguments
@@ -55,6 +59,22 @@ def required_arguments_given(training: Training, script: Script, packages: Packa
             PROBLEM, LACKING, confidence=LIKELY, names=_listed(names), where=Where(file=script.path),
             commands=(" ".join(f"--{name} ..." for name in names[:4]),),
             evidence=(Observed.quoted(script.path, ", ".join(names)),),
+        )  # fmt: skip
+
+
+@check(PROBLEM)
+def options_behind_the_file(launch: Launch) -> Judgement:
+    """LLaMA-Factory takes options, or a file with `key=value` behind it (src/llamafactory/hparams/parser.py)."""
+    names = [PurePath(word).name for word in launch.argv]
+    at = next((index for index, name in enumerate(names) if name in _LLAMAFACTORY), None)
+    words = launch.argv[at + 2 :] if at is not None else ()
+    options = [word for word in words[1:] if word.startswith("--")] if words and words[0].endswith(_FILES) else []
+    if options:
+        named = ", ".join(f"`{each}`" for each in options[:4])
+        yield found(
+            PROBLEM, BEHIND_FILE, confidence=LIKELY, names=named, file=words[0],
+            commands=(f"{options[0].lstrip('-').partition('=')[0]}=...",),
+            evidence=(Observed.quoted("launch command", " ".join(launch.argv)),),
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from doctor.catalogue.nodes.departures import told_apart
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.nodes.readings import named
 from doctor.catalogue.problem import ERROR, WARNING
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.allocation import job_nodes, tasks_of_a_node
 from doctor.catalogue.words import words_of
 from doctor.facts.cluster import Cluster, Node
@@ -29,6 +30,7 @@ SPLIT = TOML["split"]
 FIRST_ONLY = TOML["first_only"]
 FEW_ALLOCATED = TOML["few_allocated"]
 MANY_LAUNCHERS = TOML["many_launchers"]
+ONE_NUMBER = TOML["one_number"]
 
 #: start the processes of a node themselves, so that a node needs one of them
 _LAUNCHERS = frozenset({"accelerate", "torchrun", "deepspeed"})
@@ -82,6 +84,33 @@ def one_launcher_a_node(launch: Launch, world: World) -> Judgement:
         commands=("srun --ntasks-per-node=1",),
         evidence=(Observed.quoted(setting.name, setting.text), Observed.quoted("command", " ".join(launch.argv))),
     )  # fmt: skip
+
+
+@check(PROBLEM)
+def every_node_its_own_number(launch: Launch, world: World) -> Judgement:
+    """`srun` runs the same words on all nodes; a variable of the node that the batch script expands is the first's."""
+    name = {"accelerate": "machine_rank", "torchrun": "node_rank"}.get(launch.kind)
+    setting = launch.options.get(name) if name is not None else None
+    number = whole(setting.value) if setting is not None and setting.known else None
+    if "srun" not in launch.wrappers or setting is None or number is None or not _on_all_nodes(launch):
+        return
+    if launch.kind == "torchrun" and {"rdzv_endpoint", "rdzv_backend"} & launch.options.keys():
+        return  # which gives the numbers itself
+    if (world.machines or 1) > 1:
+        yield found(
+            PROBLEM, ONE_NUMBER, name=f"--{name}", number=number, machines=world.machines, confidence=LIKELY,
+            where=place_of(setting), commands=(f"srun bash -c '... --{name} $SLURM_NODEID ...'",),
+            evidence=(Observed.quoted("launch command", " ".join(launch.argv)),),
+        )  # fmt: skip
+
+
+def _on_all_nodes(launch: Launch) -> bool:
+    """Whether `srun` spreads the command over more than one node."""
+    options = launch.wrapper_options
+    if "srun.nodelist" in options or ("srun.ntasks" in options and whole(options["srun.ntasks"].value) == 1):
+        return False
+    nodes = whole(options["srun.nodes"].value) if "srun.nodes" in options else job_nodes(launch)
+    return (nodes or 1) > 1
 
 
 @check(PROBLEM)

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.launch import Launch
+from doctor.facts.script import Script
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
+WORD = TOML["main"]
+
+_OF_ARGUMENTS = (".json", ".yaml", ".yml")
+
+
+@check(PROBLEM)
+def word_without_option(launch: Launch, script: Script) -> Judgement:
+    """A word in front of all options: dataclasses give options alone, and a file is read only where it stands alone."""
+    word = launch.script_args[0] if launch.script_args else "-"
+    if not script.reads_command_line or script.looks_at_words or script.tolerates_unknown:
+        return
+    if word.startswith("-") or "$" in word or "`" in word or (len(launch.script_args) == 1 and script.reads_config):
+        return
+    yield found(
+        PROBLEM, WORD, word=word, file="yes" if word.endswith(_OF_ARGUMENTS) else "", confidence=LIKELY,
+        evidence=(Observed.quoted("launch command", " ".join(launch.argv)),),
+        commands=(f"--config {word}",) if script.reads_config and word.endswith(_OF_ARGUMENTS) else (),
+    )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -23,6 +23,8 @@ _TOLD = {
     "nodes": "SLURM_NNODES", "ntasks": "SLURM_NTASKS", "ntasks_per_node": "SLURM_NTASKS_PER_NODE",
     "cpus_per_task": "SLURM_CPUS_PER_TASK", "gpus_per_node": "SLURM_GPUS_PER_NODE", "gpus": "SLURM_GPUS",
 }  # fmt: skip
+#: the script itself runs on the first node, as its first task
+_FIRST = {"SLURM_NODEID": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
 _GPUS = re.compile(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
 _GPUS_OF_GRES = re.compile(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?:(\d+)")
 #: options that say what a job gets
@@ -56,7 +58,7 @@ def variables(given: dict[str, str], script: str) -> dict[str, str]:
     https://slurm.schedmd.com/sbatch.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES
     """
     found = {variable: given[option] for option, variable in _TOLD.items() if given.get(option, "").isdigit()}
-    found["SLURM_JOB_NAME"] = given.get("job_name", script)
+    found |= {"SLURM_JOB_NAME": given.get("job_name", script), **_FIRST}
     if "SLURM_NNODES" in found:
         found["SLURM_JOB_NUM_NODES"] = found["SLURM_NNODES"]
     each, nodes = found.get("SLURM_NTASKS_PER_NODE"), found.get("SLURM_NNODES")

@@ -46,7 +46,8 @@ _SLURM = Wrapper(
         " --no-container-entrypoint --wait-all-nodes --no-shell --resv-ports --kill-on-bad-exit --multi-prog"
     ),
     keep=(("-n", "ntasks"), ("-N", "nodes"), ("--ntasks", "ntasks"), ("--nodes", "nodes"),
-          ("--ntasks-per-node", "ntasks_per_node"), ("-D", "chdir"), ("--chdir", "chdir"), ("--export", "export")),
+          ("--ntasks-per-node", "ntasks_per_node"), ("-w", "nodelist"), ("--nodelist", "nodelist"),
+          ("-D", "chdir"), ("--chdir", "chdir"), ("--export", "export")),
 )  # fmt: skip
 _MPI = Wrapper(
     values=_set(

@@ -8,6 +8,7 @@ from doctor.base.evidence import Observed
 from doctor.base.fact import Context, DoesNotApply, fact
 from doctor.base.patterns import later
 from doctor.facts.checkpoints import WEIGHTS, Checkpoints
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.script import Script
@@ -18,7 +19,12 @@ _CHECKPOINT = later(r"checkpoint-\d+\Z")
 
 @fact(about="command")
 def collect(
-    context: Context, launch: Launch | None, training: Training | None, model: Model | None, script: Script | None
+    context: Context,
+    launch: Launch | None,
+    training: Training | None,
+    model: Model | None,
+    script: Script | None,
+    framework_config: FrameworkConfig | None,
 ) -> Checkpoints:
     """Look whether the folder that the command names as its model holds pieces instead of weights.
 
@@ -30,6 +36,8 @@ def collect(
 
     cwd = Path(launch.folder) if launch is not None and launch.folder else context.cwd
     told = next((call.resumes for call in script.calls if call.resumes is not None), None) if script else None
+    if launch is None or launch.image is None:
+        told = told or _told_a_framework(framework_config)
     resumed = _resumed(told, training, cwd)
     searched = _absent(told, training, cwd)
     absent = told if searched else None
@@ -41,6 +49,18 @@ def collect(
     # the fact `model` tells of everything that is wrong with ordinary weights
     kept = tuple(each for each in found if each.kind != WEIGHTS)
     return Checkpoints(kept, model.name, resumed, absent, searched)
+
+
+#: hand their setting of this name to `trainer.train`
+_HAND_ON = frozenset({"llamafactory", "axolotl"})
+
+
+def _told_a_framework(config: FrameworkConfig | None) -> Observed | None:
+    """`resume_from_checkpoint` of a framework, where it is a path."""
+    setting = config.settings.get("resume_from_checkpoint") if config is not None else None
+    if setting is None or config is None or config.framework not in _HAND_ON:
+        return None
+    return setting if setting.known and isinstance(setting.value, str) and setting.value.strip() else None
 
 
 def _absent(told: Observed | None, training: Training | None, cwd: Path) -> str:

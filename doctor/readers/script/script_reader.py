@@ -36,6 +36,7 @@ _PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.JoinedStr, ast.List, ast.Tup
 _NEIGHBOURS_BYTES = 512 << 10  # looked through for calls of the stack; one that a name leads to may be larger
 _MAY_CONFIGURE = later(rb"(Config|Trainer|TrainingArguments|from_pretrained|load_dataset)\(")
 _END = 10**9  # behind the last line of a module
+_OF_FILES = frozenset({"parse_json_file", "parse_yaml_file", "parse_dict"})
 _OF_COMMAND_LINE = frozenset({"parse_args_into_dataclasses", "parse_args_and_config"})
 _ENVIRON = frozenset({"os.environ", "environ"})
 
@@ -86,6 +87,8 @@ class _Reader:
             parser=self.parsers[0][0] if self.parsers else None,
             reads_config=any(_method(site.node) == "parse_args_and_config" for site in self.module.calls),
             reads_command_line=len(self.parsers) == 1 and _reads_command_line(self.module.calls),
+            looks_at_words="sys.argv" in self.source.text
+            or any(_method(site.node) in _OF_FILES for site in self.module.calls),
             tolerates_unknown=any(map(_tolerates_unknown, self.module.calls)),
             classes=self.local,
             flags=flags,

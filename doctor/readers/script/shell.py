@@ -481,7 +481,7 @@ class _Reader:
 
     def do_eval(self, words: list[str], certain: bool) -> None:
         text = " ".join(words)
-        if not unknown(text) and self.depth < _DEEPEST:
+        if self.depth < _DEEPEST:
             self.depth += 1
             self.text(text, certain=certain)
             self.depth -= 1

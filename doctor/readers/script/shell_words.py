@@ -101,7 +101,7 @@ def fields(node: Node, scope: Scope) -> list[str]:
     """Words that one word of the script becomes."""
     if node.type in {"simple_expansion", "expansion"}:
         value = _expansion(node, scope)
-        return list(value) if isinstance(value, list) else ([value] if unknown(value) else value.split())
+        return list(value) if isinstance(value, list) else _divided(value)
     if node.type == "string":
         inner = [each for each in node.children if each.type in {"simple_expansion", "expansion"}]
         if len(inner) == 1 and text_of(node) == f'"{text_of(inner[0])}"':
@@ -116,6 +116,25 @@ def fields(node: Node, scope: Scope) -> list[str]:
     if node.type in {"word", "concatenation", "brace_expression"} and "{" in text_of(node) and not unknown(text):
         return _braces(text)
     return [text]
+
+
+def _divided(value: str) -> list[str]:
+    """The words of an unquoted expansion; what is not known in it (`$(hostname -i)`) is a word, or part of one."""
+    if not unknown(value):
+        return value.split()
+    found, depth, marked = [""], 0, False
+    for at, sign in enumerate(value):
+        if sign == "`":
+            marked = not marked
+        elif sign in "({" and (depth or value[at - 1 : at] == "$"):
+            depth += 1
+        elif sign in ")}" and depth:
+            depth -= 1
+        if sign.isspace() and not depth and not marked:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [each for each in found if each] if not depth and not marked else [value]
 
 
 def _joined(node: Node, scope: Scope) -> list[str]:
