@@ -123,7 +123,8 @@ class Inventory:
                 if each.requires_grad and name not in self._touched
             )
             data["with_gradient"] = len(self._touched)
-        data["batch"] = _of_batch(batch, _tokenizer(self._trainer))
+        tokenizer = _tokenizer(self._trainer)
+        data["batch"] = _of_batch(batch, tokenizer, _ending(tokenizer, self._model))
         data["shifts"] = "shift_labels" not in self._names and shifts(self._trainer, self._model)
         for finding in of_inventory(data):
             self._guard.alarm(finding, Policy.WARN)
@@ -227,7 +228,19 @@ def _tokenizer(trainer: Any) -> Any:
     return getattr(made, "tokenizer", made)
 
 
-def _of_batch(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
+def _ending(tokenizer: Any, model: Any) -> frozenset[int]:
+    """Tokens that end an answer: the tokenizer's, or where the trainer has none, those that the model stops at."""
+    if tokenizer is not None:
+        return _numbers(getattr(tokenizer, "eos_token_id", None))
+    generation, config = (getattr(model, each, None) for each in ("generation_config", "config"))
+    return _numbers(getattr(generation, "eos_token_id", None)) or _numbers(getattr(config, "eos_token_id", None))
+
+
+def _numbers(value: Any) -> frozenset[int]:
+    return frozenset(each for each in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(each, int))
+
+
+def _of_batch(batch: dict[str, Any], tokenizer: Any, ending: frozenset[int] = frozenset()) -> dict[str, Any]:
     """Shares and ends of the first micro-batch, and one row as the model sees it."""
     told: dict[str, Any] = {"shapes": {name: list(each.shape) for name, each in batch.items()}}
     rows = {name: each.tolist() for name, each in batch.items() if getattr(each, "ndim", 0) == 2}
@@ -237,7 +250,7 @@ def _of_batch(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
         told.update(tokens=len(flat), trained=trained, rows=len(rows["labels"]))
         told["ends"] = _ends([[each for each in row if each != _MASKED] for row in rows["labels"]], tokenizer)
         told["aligned"] = _aligned(rows.get("input_ids") or [], rows["labels"])
-        told.update(_behind_the_end(rows, tokenizer))
+        told.update(_behind_the_end(rows, ending))
     elif "completion_mask" in rows:
         flat = [each for row in rows["completion_mask"] for each in row]
         told.update(tokens=len(flat), trained=sum(bool(each) for each in flat), rows=len(rows["completion_mask"]))
@@ -262,21 +275,20 @@ def _aligned(ids: list[list[int]], labels: list[list[int]]) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _behind_the_end(rows: dict[str, list[list[int]]], tokenizer: Any) -> dict[str, int]:
+def _behind_the_end(rows: dict[str, list[list[int]]], ending: frozenset[int]) -> dict[str, int]:
     """Labels on padding, and rows whose trained end is not closed though the same token closes a part before it.
 
     A row without padding may have been cut, and tells nothing of its end.
     """
     padded = open_rows = 0
-    end = getattr(tokenizer, "eos_token_id", None)
     parts = (rows.get("input_ids") or [], rows["labels"], rows.get("attention_mask") or [])
     for ids, labels, mask in zip(*parts):  # noqa: B905
         padded += sum(label != _MASKED and not real for label, real in zip(labels, mask))  # noqa: B905 - Python 3.9
         real = [(token, label) for token, label, there in zip(ids, labels, mask) if there]  # noqa: B905
         before, last = real[:-_BEHIND], real[-_BEHIND:]
-        closed = any(token == end for token, _ in last)
+        closed = any(token in ending for token, _ in last)
         if 0 < len(real) < len(ids) and real[-1][1] != _MASKED and not closed:
-            open_rows += any(token == end for token, _ in before)
+            open_rows += any(token in ending for token, _ in before)
     return {"padded": padded, "open": open_rows}
 
 

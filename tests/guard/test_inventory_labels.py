@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from doctor.monitors.guard.inventory import _of_batch, shifts
+from doctor.monitors.guard.inventory import _ending, _of_batch, shifts
 
 torch = pytest.importorskip("torch")
 
@@ -92,12 +93,6 @@ def test_labels_are_laid_beside_their_tokens(ids: list[int], labels: list[int], 
     assert _of_batch(batch, None)["aligned"] == expected
 
 
-class Closes:
-    """A tokenizer, of which the end is all that counts."""
-
-    eos_token_id = 2
-
-
 TURNS = [5, 6, 2, 9, 5, 7, 8]
 
 
@@ -119,5 +114,22 @@ def test_what_lies_behind_the_end(ids: list[int], mask: int, labels: list[int], 
         "attention_mask": torch.tensor([[1] * mask + [0] * (len(ids) - mask)]),
         "labels": torch.tensor([labels + [-100] * (len(ids) - len(labels))]),
     }
-    told = _of_batch(batch, Closes())
+    told = _of_batch(batch, None, frozenset({2}))
     assert {name: told[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "generation", "config", "expected"),
+    [
+        (2, 7, 7, {2}), (None, 7, 7, set()), ("absent", [4, 5], 7, {4, 5}), ("absent", None, 7, {7}),
+        ("absent", None, None, set()),
+    ],
+)  # fmt: skip
+def test_where_a_trainer_has_no_tokenizer_the_model_says_what_ends_an_answer(
+    tokenizer: Any, generation: Any, config: Any, expected: set[int]
+) -> None:
+    model = SimpleNamespace(
+        generation_config=SimpleNamespace(eos_token_id=generation), config=SimpleNamespace(eos_token_id=config)
+    )
+    made = None if tokenizer == "absent" else SimpleNamespace(eos_token_id=tokenizer)
+    assert _ending(made, model) == expected

@@ -68,10 +68,10 @@ def _unusual(name: str, finding: str = "", phase: str = "", *, processes: bool =
     return Case(("torchrun", *words) if processes else words, finding, phase, beside=beside, variables=variables)
 
 
-def _thread(name: str, finding: str = "", phase: str = "", *, processes: bool = False) -> Case:
+def _thread(name: str, finding: str = "", phase: str = "", *, processes: bool = False, beside: str = "") -> Case:
     words = (f"{PROGRAMS}/threads.py", SMALL, name)
     options = ("--no-resume",) if finding or phase else ()
-    return Case(("torchrun", *words) if processes else words, finding, phase, options)
+    return Case(("torchrun", *words) if processes else words, finding, phase, options, beside)
 
 
 _REWARD = ("--reward_funcs", "think_format_reward", "--num_generations", "4")
@@ -128,6 +128,7 @@ WELL = {
     "threads-zero3-gathers": _thread("zero3-gathers", processes=True),
     "threads-lora-goes-on": _thread("lora-goes-on"),
     "threads-dpo-adapter": _thread("dpo-adapter"),
+    "threads-reentrant-later": _thread("reentrant"),  # by now the model sees to it
     # drawn last
     "later-steps-both": _later("steps-both"),
     "later-saves-gathered": _later("saves-gathered", processes=True),
@@ -221,7 +222,7 @@ MISTAKES = {
     "threads-mask-elsewhere": _thread("mask-elsewhere", "NUM5191"),
     "threads-cleared-early": _thread("cleared-early", "RLX4202"),
     "threads-save-signature": _thread("save-signature", phase="save"),
-    "threads-reentrant": _thread("reentrant", phase="any"),
+    "threads-reentrant": _thread("reentrant", phase="any", beside="trl-0.17"),
     "threads-pops-answers": _thread("pops-answers", phase="reward"),
     "threads-cached-by-prompt": _thread("cached-by-prompt", "RLX5519"),
     "threads-by-place": _thread("by-place", "RLX5519"),

@@ -243,7 +243,10 @@ def save_signature():
 
 
 def reentrant():
-    """Checkpointing around frozen layers, whose inputs want no gradient, asked of what LoRA has wrapped already."""
+    """Checkpointing around frozen layers, whose inputs want no gradient, asked of what LoRA has wrapped already.
+
+    A mistake with Transformers 4.51 and PEFT 0.15; with 5.23 and 0.21 the inputs want one.
+    """
     model, tokenizer = loaded()
     model = get_peft_model(model, LORA)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
