@@ -116,7 +116,11 @@ def reviewed(
             if why is not None:
                 reasons[command] = why
         if situation is not None:
-            told = (*_advised_again(finding, situation), *_cannot_fall(finding, situation))
+            told = (
+                *_advised_again(finding, situation),
+                *_cannot_fall(finding, situation),
+                *_not_had(finding, situation),
+            )
             reasons |= {word: why for word, why in told if word not in reasons}
         if situation is not None:
             finding = _struck(finding, situation)
@@ -332,6 +336,15 @@ def _advised_again(finding: Finding, situation: Situation) -> Iterable[tuple[str
                 word,
                 Sentence(f"`{word}` is already set, so it is not the missing part.", f"`{word}` 已经设置:缺的不是它。"),
             )
+
+
+def _not_had(finding: Finding, situation: Situation) -> Iterable[tuple[str, Sentence]]:
+    """Installations that the words alone order, and that this Python has no release for."""
+    for word in re.findall(r"`([^`]*\bpip3? install [^`]+)`", finding.words("en").remedy):
+        whys = (_not_for_this_python(each, situation) for each in changes_of(word))
+        why = next((each for each in whys if each is not None), None)
+        if why is not None and word not in finding.commands:
+            yield word, why
 
 
 def advised_in(remedy: str) -> Iterable[str]:

@@ -15,6 +15,8 @@ _SIGNALS = {
 _FORMS = (
     "{}", "{}(吐核)", "{} (核心已转储)", "{}（核心已转储）", "run.sh: 行 5: 12345 {}               （核心已转储）python train.py",
     "run.sh: 第 5 行：12345 {}               python train.py", "run.sh：行 5: 12345 {}  python t.py",
+    "run.sh:行5: 12345 {} (吐核)python train.py", "[1]+  {}               (核心已转储) python train.py",
+    "[1]    23511 {}(吐核)  python train.py", "[2]-  {}                  python train.py",
 )  # fmt: skip
 
 
@@ -26,6 +28,26 @@ def test_every_signal_in_every_form(english: str, form: str) -> None:
         told = list(exits_of(line))
         assert [each.signal for each in told] == [_SIGNALS[english]], (form, chinese)
         assert told[0].line is line
+
+
+@pytest.mark.parametrize(
+    ("text", "signal"),
+    [
+        ("[1]+  Segmentation fault      (core dumped) python train.py", "SIGSEGV"),
+        ("[1]    23511 floating point exception (core dumped)  python train.py", "SIGFPE"),
+        ("[2]  + 23511 killed     python train.py", "SIGKILL"),
+        ("zsh: illegal hardware instruction  python train.py", "SIGILL"),
+        ("zsh: abort      python train.py", "SIGABRT"),
+        ("[1]+  Killed", "SIGKILL"),
+        ("[1]+  Done                    python train.py", ""),
+        ("[1] Killed 3 of 4 candidates by length", ""),
+        ("[1] terminated early: 3 steps", ""),
+        ("zsh: command not found: vllm", ""),
+    ],
+)
+def test_jobs_that_died_as_a_shell_at_a_terminal_tells_it(text: str, signal: str) -> None:
+    line = Line(text, "", None, None, "f", 1)
+    assert [each.signal for each in exits_of(line)] == ([signal] if signal else [])
 
 
 @pytest.mark.parametrize("english", SAID)

@@ -71,6 +71,24 @@ def test_a_range_without_end_is_withdrawn_for_an_old_python_never_for_a_new_one(
     assert left(Situation(), finding("PYT900", 'pip install "trl>=0.14"')) == [('pip install "trl>=0.14"',)]
 
 
+@pytest.mark.parametrize(
+    ("python", "words", "told"),
+    [
+        ("3.8", 'Upgrade it: `pip install "trl>=0.14.0"`, and restart.', True),
+        ("3.11", 'Upgrade it: `pip install "trl>=0.14.0"`, and restart.', False),
+        ("3.8", "Upgrade it: `python -m pip install 'trl>=0.14.0' peft`.", True),
+        ("3.8", "Take `pip install trl==0.11.4`, or `pip uninstall trl`.", False),
+        (None, "Upgrade it: `pip install 'trl>=0.14.0'`.", False),
+    ],
+)
+def test_what_only_the_words_order_is_held_against_the_python_too(python: str | None, words: str, told: bool) -> None:
+    message = Message(Words("`x` is wrong", "It ends.", words), Words("`x` 不对", "会结束。", words))
+    problem = Problem(id="PYT900", name="x", severity=ERROR, since="0.1")
+    (after,), _ = reviewed([found(problem, message)], Situation(python=python, from_logs=True))
+    assert ("Under Python 3.8 that changes nothing" in after.words("en").remedy) == told
+    assert ("在 Python 3.8 下这无济于事" in after.words("zh").remedy) == told
+
+
 def test_the_last_release_for_a_python_is_not_upgraded() -> None:
     last = installable.newest_for("transformers", "", "3.8.18")
     assert last is not None

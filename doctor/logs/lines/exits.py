@@ -100,7 +100,7 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 
 
 #: one of these is in every line that the patterns above match
-HINTS = ("xit", "illed", "ignal", "oom", "OOM", "Segm", "Abort", "Bus error", "CANCEL", "Termin", "Float", "Illegal",
+HINTS = ("xit", "illed", "ignal", "oom", "OOM", "egmentation f", "bort", "us error", "CANCEL", "ermin", "loating p", "llegal",
           "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
           "ngine process (pid", "MQLLMEngine is", ": Assertion `",
           *(chinese for word in _WORDS for chinese in SAID[word]))  # fmt: skip

@@ -62,16 +62,30 @@ _ANY_ENGLISH = later("|".join(map(re.escape, SAID)))
 _ANY = later("|".join(map(re.escape, sorted(_ENGLISH, key=len, reverse=True))))
 #: bash's own: "(core dumped)", and the number of a script's line before and behind its unit
 _DUMPED = later(r" ?[(（](?:核心已转储|吐核)[)）]")
-_LINE = later(r"(?:第 ?(\d{1,7}) ?行|行 ?(\d{1,7}))[:：]")
+_LINE = later(r"(?P<name>(?<=\S):)?(?:第 ?(\d{1,7}) ?行|行 ?(\d{1,7}))[:：]")
+#: how a shell at a terminal tells that a job has died, with its number and perhaps its process, the command behind it:
+#: https://www.gnu.org/software/bash/manual/html_node/Job-Control-Basics.html; zsh has small letters and two words of
+#: its own: https://github.com/zsh-users/zsh/blob/master/Src/signames2.awk
+_DEATHS = {
+    "killed": "Killed", "segmentation fault": "Segmentation fault", "aborted": "Aborted", "abort": "Aborted",
+    "bus error": "Bus error", "terminated": "Terminated", "floating point exception": "Floating point exception",
+    "illegal instruction": "Illegal instruction", "illegal hardware instruction": "Illegal instruction",
+}  # fmt: skip
+_JOB = later(
+    rf"(?i)^(?:\[\d{{1,4}}\] {{0,3}}[+\-]? {{1,20}}(?:\d{{1,9}} {{1,12}})?|zsh: )(?P<word>{'|'.join(_DEATHS)})"
+    r"(?:(?P<dumped> {0,12}\(core dumped\))(?: {0,12}\S[^\n]{0,4000})?| {2,80}\S[^\n]{0,4000})?$"
+)
 
 
 def in_english(text: str) -> str:
-    """A line with the words of shell and C library in English; any other line as it is."""
-    if text.isascii() or not _ANY.search(text):
-        return text
-    text = _ANY.sub(lambda match: _ENGLISH[match[0]], text)
-    text = _LINE.sub(lambda match: f"line {match[1] or match[2]}:", text)
-    return _DUMPED.sub(" (core dumped)", text).replace("：", ": ").replace(":  ", ": ")
+    """A line of a shell or the C library in English, as one of a script; any other line as it is."""
+    if not text.isascii() and _ANY.search(text):
+        text = _ANY.sub(lambda match: _ENGLISH[match[0]], text)
+        text = _LINE.sub(lambda match: f"{': ' if match['name'] else ''}line {match[2] or match[3]}:", text)
+        text = _DUMPED.sub(" (core dumped)", text).replace("：", ": ").replace(":  ", ": ")
+    if text[:1] in "[z" and (job := _JOB.match(text)):
+        return _DEATHS[job["word"].lower()] + (" (core dumped)" if job["dumped"] else "")
+    return text
 
 
 def in_chinese(literals: Iterable[bytes]) -> Iterator[bytes]:
