@@ -77,6 +77,20 @@ def test_lines_that_report(text: str, told: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "python train.py --bf16 True --lr=1e-6",
+        "+ python3 -u train.py --bf16 True --lr=1e-6",
+        "(base) bob@gpu-1:~/x$ python train.py --bf16 True --lr=1e-6",
+        "bob@gpu1:/data/run$ CUDA_VISIBLE_DEVICES=0 python3.11 src/train.py --bf16 True --lr=1e-6",
+    ],
+)
+def test_a_script_that_plain_python_starts_is_a_command(text: str) -> None:
+    (found,) = [value for name, value in said(text).items() if name.startswith("command:")]
+    assert found[-3:] == ("--bf16", "True", "--lr=1e-6")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "You can set NCCL_P2P_DISABLE=1 to see whether peer access is to blame",
         "Try `export NCCL_DEBUG=INFO` and run again",
         "ValueError: use VLLM_USE_V1=0 instead",
@@ -84,6 +98,9 @@ def test_lines_that_report(text: str, told: dict[str, Any]) -> None:
         "use torchrun --nproc_per_node 8 to start it on eight GPUs of this node, see the documentation for more",
         "accelerate launch was not found on this machine",
         "NCCL_IB_DISABLE=1 would help here",
+        "python train.py failed with exit code 1",
+        "run python train.py --help to see all options of this script",
+        "  File train.py --bf16",
         "the batch size of 8",
     ],
 )

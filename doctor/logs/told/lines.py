@@ -23,7 +23,7 @@ HINTS = (
     "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES",
     "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
-    "#SBATCH", "init_process_group", "init_method",
+    "#SBATCH", "init_process_group", "init_method", ".py --",
 )  # fmt: skip
 
 _ENGINE = "with config: "
@@ -35,15 +35,19 @@ _DUMPS = (("non-default args: ", "vllm"), ("args: ", "vllm"), ("server_args=", "
 #: NCCL's word for each of its variables that it reads (https://github.com/NVIDIA/nccl/blob/master/src/misc/param.cc)
 _READ = later(r"\b(?P<name>NCCL_[A-Z0-9_]{2,60}) set by environment to (?P<value>[^\s]{1,200}?)\.?$")
 _ASSIGNED = later(r"(?P<name>[A-Za-z_][A-Za-z0-9_]{2,60})=(?P<value>'[^']*'|\"[^\"]*\"|[^\s;'\"]*)")
-_BEFORE = later(r"^\s*(?:[$#>+]{1,3} |- |env |export |declare -x |set |\[cmd\] ?|ENV |command: )*")
+_BEFORE = later(
+    r"^\s*(?:(?:\([\w.\-]{1,40}\) ?)?[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^\s$#]{0,200}[$#] )?"
+    r"(?:[$#>+]{1,3} |- |env |export |declare -x |set |\[cmd\] ?|ENV |command: )*"
+)
 _ENTRY = later(r"['\"](?P<name>[A-Z][A-Z0-9_]{3,60})['\"] ?: ?['\"](?P<value>[^'\"\n]{0,200})['\"]")
 _LISTED = later(r"^\s*(?:- )?(?P<name>[A-Z][A-Z0-9_]{3,60}):\s+['\"]?(?P<value>[^'\"\s]{1,200})['\"]?\s*$")
 _STARTS = later(
     r"^(?:\S*/)?(?:accelerate launch|torchrun|deepspeed|vllm serve|trl [\w-]+|swift [\w-]+|"
     r"python[\d.]* -m (?:accelerate\.commands\.launch|torch\.distributed\.\w+|vllm\.entrypoints\.[\w.]+|"
-    r"verl\.trainer\.\w+|trl\.scripts\.\w+|swift\.cli\.\w+))(?=\s|\Z)"
+    r"verl\.trainer\.\w+|trl\.scripts\.\w+|swift\.cli\.\w+)|python[\d.]*(?: -[uBO])* [\w./\-]{1,200}\.py(?= --))"
+    r"(?=\s|\Z)"
 )
-_LAUNCH_WORDS = ("accelerate launch ", "torchrun ", "deepspeed ", "vllm serve ", "trl ", "swift ", " -m ")
+_LAUNCH_WORDS = ("accelerate launch ", "torchrun ", "deepspeed ", "vllm serve ", "trl ", "swift ", " -m ", ".py --")
 #: https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers/trainer.py (`_inner_training_loop`) and
 #: https://github.com/unslothai/unsloth/blob/main/unsloth/models/llama.py (`_fast_inner_training_loop`)
 _BANNERS = (
