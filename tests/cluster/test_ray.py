@@ -131,7 +131,7 @@ def test_nodes_that_went_on_purpose_or_came_back_are_not_counted_as_lost() -> No
 
 
 def test_a_wrong_address_is_refused_at_once(rays: Rays) -> None:
-    for address, word in (("127.0.0.1:1", "nothing accepts"), ("local", "local"), ("here", "no address")):
+    for address, word in (("127.0.0.1:1", "nothing accepts"), ("local", "local"), ("here", "not an address")):
         began = time.monotonic()
         with pytest.raises(RayRefused, match=word):
             list(answers(Request(address, "doctor.base.redact:inert", {}), sys.executable, rays.environ))

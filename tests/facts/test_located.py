@@ -106,7 +106,7 @@ def test_merge_keys_as_pyyaml() -> None:
         ("a: *nowhere\n", 1, ""),
         ("a: \x07\n", 1, "control character U+0007"),
         ("a: 0x_\n", 1, "number"),
-        ("<<: 3\n", 1, "no mapping"),
+        ("<<: 3\n", 1, "not a mapping"),
         ("a: " + "[" * 5000 + "]" * 5000, None, "deeply"),
     ],
 )

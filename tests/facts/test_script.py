@@ -491,7 +491,7 @@ def test_a_notebook_is_read_as_one_script(tmp_path: Path) -> None:
     (tmp_path / "no.ipynb").write_text("{}")
     broken = collected(tmp_path, script=str(tmp_path / "no.ipynb")).broken
     assert broken is not None
-    assert "no notebook" in broken.message
+    assert "not a readable notebook" in broken.message
 
 
 @pytest.mark.parametrize("name", ["absent.py", "folder", "huge.py", "fifo.py", "loop.py"])

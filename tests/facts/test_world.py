@@ -178,7 +178,7 @@ def test_without_a_driver(folder: Path) -> None:
 
 def test_no_training(folder: Path) -> None:
     assert state_of("world", "vllm serve m", folder).reason == "the command starts no training"
-    assert "no launcher" in state_of("world", "foo", folder).reason
+    assert "not a launcher" in state_of("world", "foo", folder).reason
 
 
 def test_mixed_models_are_told(folder: Path) -> None:

@@ -32,7 +32,7 @@ def collect(context: Context, launch: Launch) -> Script:
         try:
             content = cells(content.decode("utf-8", "replace")).source.encode()
         except NotebookError as exc:
-            return Script(path, broken=BrokenFile(Place(path), f"no notebook that can be read: {exc}"))
+            return Script(path, broken=BrokenFile(Place(path), f"not a readable notebook: {exc}"))
     return read_script(path, content)
 
 
