@@ -169,7 +169,7 @@ class History:
     def _error_of_block(self) -> float:
         """Standard deviation of the noise of a block's mean."""
         means = self._means
-        seconds = sorted(abs(a - 2 * b + c) for a, b, c in zip(means, means[1:], means[2:]))  # noqa: B905
+        seconds = sorted([abs(a - 2 * b + c) for a, b, c in zip(means, means[1:], means[2:])])  # noqa: B905
         between = MAD_TO_SIGMA * median_of_sorted(seconds) / _SECOND if len(seconds) >= 8 else 0.0
         return max(between, self.sigma() / math.sqrt(self.width))
 

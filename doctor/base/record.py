@@ -8,8 +8,9 @@ on it) whose methods are the functions below, shared by all of them; a `@mutable
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import MISSING, FrozenInstanceError
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -21,6 +22,7 @@ else:
 
 
 Class = TypeVar("Class", bound=type)
+Made = TypeVar("Made")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
@@ -102,6 +104,25 @@ def _init(self: Any, *args: Any, **given: Any) -> None:
         values[each.name] = each.default_factory()
     if hasattr(cls, "__post_init__"):
         self.__post_init__()
+
+
+def restored(cls: type[Made], values: Mapping[str, Any]) -> Made:
+    """An instance of a record with values that were taken from one: they are not looked at, as a start restores
+    thousands.
+
+    Args:
+        cls: a record without `__post_init__`.
+        values: by field; usual ones may lack.
+
+    """
+    made, kind = object.__new__(cls), cast("Any", cls)
+    held = made.__dict__
+    held.update(kind.__defaults__)
+    held.update(values)
+    for each in kind.__without_default__:
+        if each.name not in values:
+            held[each.name] = each.default_factory()
+    return made
 
 
 def _by_name(cls: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,6 +84,8 @@ def program_of(command: str) -> tuple[str, str] | None:
 
 
 def _words(text: str) -> list[str]:
+    import shlex
+
     try:
         return shlex.split(text)
     except ValueError:

@@ -22,7 +22,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record
+from doctor.base.record import record, restored
 from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
@@ -377,6 +377,7 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
                 entries.append({**_told(entry, checks), **place})
         for dotted, declared in _shared_words(package, root, faults):
             shared[f"{package}.{dotted}"] = _added(words, declared)
+    entries.sort(key=lambda each: each["id"].partition(ROW)[0])
     told = {"entries": entries, "checks": list(map(json.loads, checks)), "shared": shared, "faults": faults}
     return Built({"signature": now, **told}, bytes(words))
 
@@ -462,7 +463,7 @@ def _entry(data: dict[str, Any], checks: Sequence[CheckEntry]) -> Entry:
         data["checks"] = tuple([checks[each] for each in data["checks"]])
     for name in data.keys() & _OF_SEVERAL:
         data[name] = tuple(data[name])
-    return Entry(**data)
+    return restored(Entry, data)
 
 
 def _check_entry(data: Mapping[str, Any]) -> CheckEntry:
@@ -643,7 +644,7 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
     built = made or _built(roots, signature(roots) if _is_made(roots) else now)
     checks = [_check_entry(each) for each in built.index["checks"]]
-    entries = sorted((_entry(dict(each), checks) for each in built.index["entries"]), key=lambda entry: entry.family)
+    entries = [_entry(dict(each), checks) for each in built.index["entries"]]
     shared = {name: _place(each) for name, each in built.index["shared"].items()}
     loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)
     _loaded[key] = (now, loaded)

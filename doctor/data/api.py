@@ -7,7 +7,6 @@ which is so for all that never changed.
 
 from __future__ import annotations
 
-import gzip
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -104,6 +103,8 @@ def _load(name: str, table: str = "names") -> Mapping[str, Any]:
     path = _HERE / table / f"{name}.json.gz"
     if not path.exists():
         return {}
+    import gzip
+
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     if content.get("schema") != SCHEMA:
         raise ValueError(f"{path.name} has schema {content.get('schema')!r}, expected {SCHEMA!r}")

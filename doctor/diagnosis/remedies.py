@@ -7,7 +7,6 @@ inputs, never about problems: whatever finding orders a package, a setting, a va
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -19,7 +18,7 @@ from doctor.base.record import record
 from doctor.catalogue.changes import Ordered, changes_of, program_of
 from doctor.catalogue.finding import Finding, Message, Words
 from doctor.catalogue.settings import number
-from doctor.diagnosis import installable, striking
+from doctor.diagnosis import striking
 from doctor.facts.environment import NAMES, PREFIXES
 
 BF16_FROM = (8, 0)  # compute capability: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#arithmetic-instructions
@@ -148,6 +147,8 @@ def _with_options(command: str, situation: Situation) -> str:
         if flag is None or name in there or flag.exists_in(version) is False:
             continue
         added += [f"--{name.replace('_', '-')}", *([text] if text is not None else [])]
+    import shlex
+
     set_there = {each.input.name for each in changes_of(command) if each.input.kind == "variable"}
     front = [
         f"{name}={shlex.quote(text)}" for name, text in situation.server_variables.items() if name not in set_there
@@ -208,6 +209,8 @@ def _not_for_this_python(change: Ordered, situation: Situation) -> Sentence | No
     name, wanted, python = change.input.name, change.new, situation.python
     if change.input.kind != "package" or wanted is None or python is None:
         return None
+    from doctor.diagnosis import installable
+
     if installable.can_be_had(name, wanted, python) is not False:
         return None
     shown, short = f"{name}{wanted}", ".".join(python.split(".")[:2])
@@ -306,6 +309,8 @@ def _is_installed(change: Ordered, situation: Situation) -> bool:
         return situation.complete and version is None
     if version is None or change.again:
         return False
+    from doctor.diagnosis import installable
+
     if change.newest and wanted == "":
         return situation.python is not None and installable.is_last_for(name, version, situation.python)
     if wanted == "" or wanted.startswith("=="):
@@ -465,6 +470,8 @@ def opposite(one: Ordered, other: Ordered, finding: Finding, before: Finding) ->
     if one.input.kind == "package":
         if one.new is None or other.new is None:
             return (one.new is None) != (other.new is None)
+        from doctor.diagnosis import installable
+
         return installable.exclude_each_other(one.input.name, one.new, other.new)
     if one.input.kind == "setting" and not _same_place(one, other, finding, before):
         return False

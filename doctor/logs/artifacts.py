@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doctor.base.record import mutable, record
 from doctor.catalogue.finding import Finding
-from doctor.catalogue.outcome import Crashed, Outcome, Skipped
+from doctor.catalogue.outcome import Crashed, Outcome, Skipped, crash_of
 
 if TYPE_CHECKING:  # the readers are loaded when there is something for them: most logs come alone
     from doctor.facts.checkpoints import Checkpoint
@@ -171,7 +170,7 @@ def _of_rollouts(dump: Dump) -> Judged:
     try:
         return judge(dump)
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs this dump, not the report
-        crash = Crashed("rollouts", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        crash = crash_of("rollouts", exc)
         return Judged(crashed=[crash])
 
 
@@ -183,7 +182,7 @@ def _of_checkpoints(search: _Search) -> tuple[list[Checkpoint], Outcome]:
     try:
         return checkpoints.judge(dict.fromkeys(search.folders))
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs the checkpoints, not the report
-        crash = Crashed("checkpoints", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        crash = crash_of("checkpoints", exc)
         return [], Outcome((), (), (crash,), 0, 0.0)
 
 
@@ -203,7 +202,7 @@ def _recorded(dumps: Sequence[Path]) -> Judged:
     try:
         found = flight_recorder.examine(*dumps) if dumps else flight_recorder.Recorded()
     except Exception as exc:  # noqa: BLE001 - a bug of ours costs these dumps, not the report
-        crash = Crashed("flight_recorder", f"{type(exc).__name__}: {exc}", traceback.format_exc())
+        crash = crash_of("flight_recorder", exc)
         return Judged(crashed=[crash])
     summary = f"flight recorders of {found.read} rank{'' if found.read == 1 else 's'}" if found.read else ""
     return Judged(list(found.findings), summary, [Skipped("flight_recorder", each) for each in found.unread])

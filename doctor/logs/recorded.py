@@ -7,7 +7,6 @@ a notebook printed is nowhere: the guard's events and the capsules have the exce
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -102,6 +101,8 @@ def _of_events(paths: Sequence[str]) -> Iterator[Unprinted]:
 
 def _holds(path: str, message: str, name: str) -> bool:
     """Whether a log, or one of the logs of a run folder, holds what an exception says."""
+    import mmap
+
     words = (message.splitlines() or [name])[0][:120].encode("utf-8", "replace")
     files = sorted(Path(path, "logs").glob("*.log")) if Path(path).is_dir() else [Path(path)]
     for file in files:

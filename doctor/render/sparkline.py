@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import Any
+
+from doctor.base.stats import median_of_sorted
 
 BLOCKS, PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-:=+*#"
 NOT_FINITE, PLAIN_NOT_FINITE = "×", "x"
@@ -48,7 +49,7 @@ def row(series: Mapping[str, Any], span: Sequence[int], width: int, *, plain: bo
 def is_logarithmic(series: Mapping[str, Any]) -> bool:
     """Whether a metric is drawn on a logarithmic scale: positive, and exploding. What falls is seen well without."""
     values = [value for _, value in series["points"]]
-    return bool(values) and min(values) > 0 and max(values) > _LOG_FROM * median(values)
+    return bool(values) and min(values) > 0 and max(values) > _LOG_FROM * median_of_sorted(sorted(values))
 
 
 def _scale(finite: Sequence[float], *, logarithmic: bool) -> Callable[[float], float]:
@@ -67,7 +68,7 @@ def _columns(series: Mapping[str, Any], span: Sequence[int], width: int) -> list
     NaN stands for "not finite", None for "not told".
     """
     points = series["points"]
-    middle = median(value for _, value in points) if points else 0.0
+    middle = median_of_sorted(sorted(value for _, value in points)) if points else 0.0
     out: list[float | None] = [None] * width
     for step, value in points:
         column = column_of(step, span, width)

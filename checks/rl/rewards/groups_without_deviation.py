@@ -188,9 +188,11 @@ class MostGroupsAlike:
                 self._contents.push(value)
         else:
             self._shares.push(value)
+            if not self._shares.full:
+                return None
             mean, error = self._shares.mean_and_error()
             bad = mean >= WASTED and mean - ERRORS * error >= SURELY
-            if self._shares.full and self._alarm.see(bad, point.step) and self._shares.low < 1:
+            if self._alarm.see(bad, point.step) and self._shares.low < 1:
                 return self._found(point, mean)
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Optional
 
 from doctor.base.stats import Alarm, Window
@@ -25,6 +26,13 @@ FORM = re.compile(r"format|xml|\btags?\b|_tags?\b|tag_count|structure|strict|sof
 
 #: what functions that look at the answer are called; others may be 0 for good (a penalty that was never due)
 CONTENT = re.compile(r"acc|correct|answer|math|solution|verif|exact|equation|result", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def _looks_at(name: str) -> str:
+    """What a reward function looks at, by its name: "form", "content" or ""; asked at every step."""
+    return "form" if FORM.search(name) else "content" if CONTENT.search(name) else ""
+
 
 #: logged steps running, and steps of a whole run; a hard task can begin with zeros
 RUNNING, WHOLE_RUN = 30, 10
@@ -82,8 +90,8 @@ class RewardForFormatOnly:
         return True
 
     def _form_alone(self, functions: dict[str, float]) -> bool:
-        form = [name for name in functions if FORM.search(name)]
-        content = [name for name in functions if name not in form and CONTENT.search(name)]
+        form = [name for name in functions if _looks_at(name) == "form"]
+        content = [name for name in functions if _looks_at(name) == "content"]
         earned = [name for name in form if functions[name] > 0]
         if not earned or not content or any(functions[name] != 0 for name in content):
             return False
@@ -129,8 +137,8 @@ class RewardMainlyForFormat:
         if self._steps < JUDGED_FROM - MEDIAN_OF:
             return None
         paid = {name: each.median for name, each in self._paid.items() if each.full}
-        form = {name: value for name, value in paid.items() if FORM.search(name)}
-        content = {name: value for name, value in paid.items() if name not in form and CONTENT.search(name)}
+        form = {name: value for name, value in paid.items() if _looks_at(name) == "form"}
+        content = {name: value for name, value in paid.items() if _looks_at(name) == "content"}
         if not form or not content:
             return None
         most, least = max(form, key=form.__getitem__), max(content, key=content.__getitem__)

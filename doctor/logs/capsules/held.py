@@ -7,7 +7,6 @@ that guards the `raise` is told with its values. A family speaks only where the 
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -246,6 +245,8 @@ def _beyond(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
 
 def _subscripts(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
     """(container, key, node of the key) of the subscripts in a statement, as they stand in the source."""
+    import textwrap
+
     text = textwrap.dedent("\n".join(frame.lines))
     for attempt in (text, f"{text.rstrip()} pass", f"{text.rstrip()}\n    pass"):
         try:

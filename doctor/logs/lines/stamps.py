@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -44,6 +43,8 @@ class Stamp(NamedTuple):
 @lru_cache(maxsize=64)
 def _day(year: int, month: int, day: int) -> int:
     """Seconds from the epoch to the beginning of a day."""
+    import calendar
+
     return calendar.timegm((year, month, day, 0, 0, 0))
 
 

@@ -68,6 +68,8 @@ def is_victims_word(each: Compiled) -> bool:
 
 def in_range(affects: Mapping[str, str], versions: Mapping[str, str]) -> bool:
     """Whether the versions that are known allow it; what is not known allows everything."""
+    if not affects.keys() & versions.keys():
+        return True
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
 

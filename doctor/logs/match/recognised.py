@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from doctor.base.record import mutable
 from doctor.catalogue.finding import LIKELY, Finding
-from doctor.catalogue.outcome import Crashed
+from doctor.catalogue.outcome import Crashed, crash_of
 from doctor.catalogue.problem import ROW, Problem
 from doctor.catalogue.signature import Hit, Hits
 from doctor.logs.failures.case import Case
@@ -117,7 +116,7 @@ def candidates(case: Case, hits: Sequence[tuple[int, Hit]], counts: Mapping[int,
         try:
             candidate = _candidate(case, problem_id, group, counts, catalogue)
         except Exception as exc:  # noqa: BLE001 - a bug of ours in one problem's file is a result
-            crashed.append(Crashed(problem_id, f"{type(exc).__name__}: {exc}", traceback.format_exc()))
+            crashed.append(crash_of(problem_id, exc))
             continue
         if candidate is not None:
             found.append(candidate)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor import __version__
+from doctor.base.record import restored
 from doctor.catalogue.index import CATALOGUE, Entry, cache_folder, catalogue_roots, load, stamp
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.problem_files import declared
@@ -120,9 +121,8 @@ def _compiled(
         signature[name] = tuple(signature[name])
     known = tuple([each.encode() for each in literals])
     wanted = known if forms is None else tuple([each.encode() for each in forms])
-    return Compiled(
-        problem_id=problem_id, index=index, signature=Signature(**signature), literals=known, forms=wanted
-    )  # fmt: skip
+    values = {"problem_id": problem_id, "index": index, "literals": known, "forms": wanted}
+    return restored(Compiled, {**values, "signature": restored(Signature, signature)})
 
 
 def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:

@@ -87,6 +87,8 @@ def _of_nohup(lines: Sequence[tuple[int, str]]) -> list[int]:
     """Positions at which nohup says that it starts a command that begins as the one before; none where it does not."""
     starts: list[int] = []
     ended = False
+    if not any(_NOHUP in text for _, text in lines):
+        return starts
     for place, (_, text) in enumerate(lines):
         if text.startswith(_FENCE):
             return []

@@ -110,6 +110,8 @@ def settings_in(text: str) -> dict[str, str]:
     Options lose their dashes and get underscores; nested YAML keys stand under their last name.
     """
     found: dict[str, str] = {}
+    if not text:
+        return found
     for pattern in (_FLAG, _HYDRA, _VARIABLE, _YAML, _JSON, _PYTHON):
         for match in pattern.finditer(text):
             if len(found) >= _MOST:

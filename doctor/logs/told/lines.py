@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 from collections.abc import Iterator
 
 from doctor.base.patterns import later
@@ -209,6 +208,8 @@ def commands(text: str, number: int) -> Iterator[Said]:
     if not _STARTS.match(text[place:]):
         return
     try:
+        import shlex
+
         words = shlex.split(text[start:].rstrip("\\ "), comments=True)
     except ValueError:
         return
