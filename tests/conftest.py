@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.each import add_keywords
 from tests.homes import with_cache
-from tests.processes import NoProcesses
+from tests.processes import NoProcesses, without_slow
 from tests.skipped import SkippedTests
 
 # The tests start hundreds of programs of this checkout, most of them more than once: without bytecode (containers often
@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What a job in the background of a shell starts ignores SIGINT and SIGQUIT for ever, and what `nohup` starts SIGHUP.
     """
+    config.option.markexpr = without_slow(config.option.markexpr)
     config.pluginmanager.register(SkippedTests(config), "doctor-skipped")
     if "not process" in config.getoption("markexpr"):
         config.pluginmanager.register(NoProcesses(), "doctor-no-processes")

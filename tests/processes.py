@@ -1,4 +1,4 @@
-"""The mark `process`: what starts processes of its own. `pytest -m "not process and not slow"` is for daily work.
+"""The mark `process`: what starts processes of its own. `pytest -m "not process"` is for daily work.
 
 There, a test without the mark that starts a process fails where it does so. Commands of the doctor that `run_doctor`
 runs need no mark: they are forks of one process, see `tests.commands`.
@@ -24,6 +24,11 @@ def allowed() -> Iterator[None]:
         yield
     finally:
         _allowed[0] = before
+
+
+def without_slow(expression: str) -> str:
+    """Words of `-m`, which leave the tests marked `slow` out unless they name them; the option replaces the default."""
+    return expression if not expression or "slow" in expression else f"({expression}) and not slow"
 
 
 class NoProcesses:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import without_slow
+
 _ROOT = Path(__file__).parent.parent
 _CONFTEST = """
 from tests.skipped import SkippedTests
@@ -103,6 +105,7 @@ def test_cases(left, right, tmp_path):
 """
 
 
+@pytest.mark.process
 def test_of_many_cases_in_one_test_those_that_fail_are_named(project: Path) -> None:
     (project / "conftest.py").write_text("from tests.each import add_keywords as pytest_itemcollected\n")
     (project / "test_cases.py").write_text(_CASES)
@@ -131,3 +134,11 @@ def test_the_peak_of_a_program_is_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=True)
     assert all(5 << 10 < int(each) < 100 << 10 for each in done.stdout.split()), done.stdout
+
+
+def test_slow_tests_are_left_out_unless_they_are_asked_for(pytestconfig: pytest.Config) -> None:
+    assert without_slow("not process") == "(not process) and not slow"
+    assert without_slow("process or gpu") == "(process or gpu) and not slow"
+    for asked in ("slow", "not slow", "slow or not slow", ""):
+        assert without_slow(asked) == asked
+    assert without_slow(pytestconfig.option.markexpr) == pytestconfig.option.markexpr  # it is applied to this very run

@@ -142,6 +142,7 @@ def test_the_search_for_the_one_that_fails_ends_in_time(tmp_path: Path) -> None:
     assert [each.commands for each in kept] == [each.commands for each in given.outcome.findings]
 
 
+@pytest.mark.process
 def test_the_report_has_the_changes_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT.format(settings="bf16=True, fp16=True"))

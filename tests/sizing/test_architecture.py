@@ -13,6 +13,7 @@ from . import measuring
 from .configs import CONFIGS
 
 
+@pytest.mark.process
 def test_every_family_is_counted_exactly(tmp_path: Path) -> None:
     real = measuring.counted(list(CONFIGS.values()), tmp_path)
     for (name, config), found in zip(CONFIGS.items(), real, strict=True):
