@@ -161,7 +161,7 @@ ABSENT = "FileNotFoundError: [Errno 2] No such file or directory: "
         (in_script("main", "open(p)", ABSENT + "'/data/train.jsonl\\r'"), "", "begins or ends with a blank"),
         (in_script("main", "open(p)", ABSENT + "'~/data/train.jsonl'"), "", "still holds a placeholder"),
         (in_script("main", "open(p)", ABSENT + "'${DATA}/train.jsonl'"), "", "still holds a placeholder"),
-        (in_script("main", "open(p)", "IsADirectoryError: [Errno 21] Is a directory: '/data'"), "", "a folder stands where"),
+        (in_script("main", "open(p)", "IsADirectoryError: [Errno 21] Is a directory: '/data'"), "", "a folder exists where"),
         (in_library("acme/cache.py", "take", "os.stat(p)", ABSENT + "'/tmp/acme_root/x.lock'"), "", "cleaners change"),
         (in_library("acme/core.py", "load", "open(p)", ABSENT + "'/ckpt/step-10/trainer_state.json'"), "",
          "`/ckpt/step-10/trainer_state.json` is missing: the folder is incomplete"),
