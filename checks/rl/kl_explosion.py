@@ -17,7 +17,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
-FAR, FAST = TOML["far"], TOML["fast"]
+FAR, FAST, AT_FIRST = TOML["far"], TOML["fast"], TOML["at_first"]
 
 
 #: one nat a token: on average the policy gives each token e times the reference's probability
@@ -140,10 +140,26 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
     early = course.last_step is not None and course.last_step <= FEW_STEPS and _from_the_beginning(courses)
     if not early and course.last <= HIGH:
         return None
+    message = AT_FIRST if _with_the_first_update(courses) else FAST if early else FAR
     return found(
-        PROBLEM, FAST if early else FAR, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        PROBLEM, message, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
         value=f"{course.last:.3g}", usual=f"{course.first:.2g}", count=course.count, step=step_text(course.last_step),
     )  # fmt: skip
+
+
+#: rows of which the first is the reference itself; a rate above this may move a policy so far in one update
+FIRST_ROWS, LARGE_RATE = 4, 1e-4
+
+
+def _with_the_first_update(courses: Courses) -> bool:
+    """Whether the KL leaps by nats from one row to the next while the reward falls to nothing at once, and stays there.
+
+    Adam moves each weight by about the learning rate in one update, which changes log probabilities by thousandths.
+    """
+    kl, reward, rate = courses.of["kl"], courses.of.get("reward"), courses.number("learning_rate", "lr")
+    if reward is None or kl.count > FIRST_ROWS or kl.leap < HIGH or (rate is not None and rate > LARGE_RATE):
+        return False
+    return reward.first > 0.0 == reward.last == reward.low and reward.mean * reward.count <= reward.first
 
 
 def _from_the_beginning(courses: Courses) -> bool:

@@ -49,6 +49,8 @@ _NAMES = {
 }  # fmt: skip
 #: a line of settings has these as well; one of metrics has one of the others
 _SETTINGS_TOO = frozenset({"learning_rate", "kl", "step_time", "loss_scale"})
+#: TRL's PPO logs what it measures under this head (https://huggingface.co/docs/trl/v0.7.11/logging); no setting has it
+_OBJECTIVE = "objective/"
 
 
 class Excerpt(NamedTuple):
@@ -97,7 +99,8 @@ def _row(path: str, number: int, text: str) -> MetricRow | None:
     told = dict(_pairs(text))
     step = _STEP.search(text)
     known = {name: value for name, value in told.items() if is_wanted(name)}
-    if not known or not (step or set(known) - _SETTINGS_TOO) or ("(" in text and not (step or LABELLED.match(text))):
+    measured = set(known) - _SETTINGS_TOO or _OBJECTIVE in text
+    if not known or not (step or measured) or ("(" in text and not (step or LABELLED.match(text))):
         return None
     place = int(step["step"]) if step else None
     return MetricRow(place, shared(tuple(known)), tuple(known.values()), None, None, f"{path}:{number}")
