@@ -123,7 +123,7 @@ Asked = Literal[
     "call_missing", "attribute_library", "attribute_itself", "attribute_own", "attribute_setting", "other_type",
     "not_listed", "not_listed_checkpoint", "refusal",
     "path_program", "path_blank", "path_unexpanded", "path_kind", "path_vanished", "path_part", "path_relative",
-    "path_absent",
+    "path_absent", "path_removed", "key_own",
     "none_option", "none_returned", "none_value", "none_reward",
     "index_argument", "index_split", "index_empty", "index_beyond", "index_size",
     "unpacked", "zero_length", "zero_value", "number_as_text",

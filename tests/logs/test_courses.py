@@ -361,3 +361,26 @@ def test_what_a_program_says_of_its_labels_beside_a_falling_loss(prepared: Prepa
     found = findings(prepared, tmp_path, warning + lines)
     assert found[0].problem.id == "LCH8772"
     assert "what is not trained" in found[0].words().headline
+
+
+AT_FIRST = "".join(
+    f"{{'loss': 0.0, 'reward': {reward}, 'kl': {kl}, 'completion_length': {length}}}\n"
+    for reward, kl, length in ((1.25, 0.0, 181.3), (0.0, 4.1, 256.0), (0.0, 4.3, 256.0))
+)
+
+
+def test_a_kl_that_leaps_with_the_first_update_is_no_matter_of_the_rate(prepared: Prepared, tmp_path: Path) -> None:
+    """https://github.com/unslothai/unsloth/issues/1888"""
+    first = findings(prepared, tmp_path, AT_FIRST)[0]
+    assert (first.problem.id, first.confidence.value) == ("RLX004", "likely")
+    assert "after the first update" in first.words().headline
+    words = findings(prepared, tmp_path, AT_FIRST, "learning_rate: 1e-3\n")[0].words().headline
+    assert "after the first update" not in words
+    words = findings(prepared, tmp_path, AT_FIRST.replace("'reward': 0.0", "'reward': 0.9"))[0].words().headline
+    assert "after the first update" not in words
+
+
+def test_what_ppo_logs_under_its_own_head_is_read(prepared: Prepared, tmp_path: Path) -> None:
+    """https://github.com/huggingface/trl/issues/615"""
+    text = "".join(f"{{'objective/kl': {kl}, 'ppo/mean_scores': 1.0}}\n" for kl in (0.0, -0.8, -2.4, -4.9))
+    assert findings(prepared, tmp_path, text)[0].problem.id == "RLX7581"

@@ -15,6 +15,12 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "qwen-lora-untrained-end": ("DAT3073/untrained_end", "modules_to_save"),
+    "sieval-truncated-prediction": ("PYT4665", "`rollout` has no `prediction`"),
+    "swift-dapo-accumulation": ("PYT1494", "second time"),
+    "trl-ppo-negative-kl": ("RLX7581", "below 0"),
+    "trlx-one-row-of-a-pair": ("PYT4665", "divides by `bs`"),
+    "unsloth-v100-random-after-first": ("RLX004", "after the first update"),
     "accelerate-no-machine-rank": ("PYT4665", "option `machine_rank` is not set"),
     "modal-converter-takes-tp": ("VRL027", "total_model_size"),
     "peft-adapter-left-in-training": ("DAT3073/generates_in_training_mode", "model.eval"),

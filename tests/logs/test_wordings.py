@@ -117,6 +117,30 @@ def test_a_setting_of_that_name_is_given(prepared: Prepared, tmp_path: Path) -> 
     assert "local_rank=5" in finding.words().explanation
 
 
+def test_a_key_that_ones_own_code_writes_out(prepared: Prepared, tmp_path: Path) -> None:
+    """https://github.com/scitix/sieval/pull/70"""
+    text = raised('code = extract(rollout["prediction"])', "KeyError: 'prediction'")
+    assert "`rollout` has no `prediction`" in first(prepared, tmp_path, text).words().headline
+
+
+ABSENT = "FileNotFoundError: [Errno 2] No such file or directory: '/out/broadcasts/step_41/model.safetensors'"
+
+
+@pytest.mark.parametrize("said", ["INFO Cleaning broadcasts/step_41", "rm -rf /out/broadcasts/step_41"])
+def test_a_path_that_was_removed_before(prepared: Prepared, tmp_path: Path, said: str) -> None:
+    text = f"loading\n{said}\n{raised('weights = read(path)', ABSENT)}"
+    words = first(prepared, tmp_path, text).words()
+    assert "was removed before it was read (line train.log:2)" in words.headline
+
+
+@pytest.mark.parametrize(
+    "said", ["INFO Cleaning broadcasts/step_40", "INFO wrote broadcasts/step_41", "INFO Removing old folders"]
+)
+def test_another_path_that_was_removed(prepared: Prepared, tmp_path: Path, said: str) -> None:
+    text = f"loading\n{said}\n{raised('weights = read(path)', ABSENT)}"
+    assert "was removed" not in first(prepared, tmp_path, text).words().headline
+
+
 # --- functions that call each other without an end ---
 
 

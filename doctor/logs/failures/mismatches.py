@@ -7,8 +7,10 @@ of which expression it was asked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
@@ -90,6 +92,11 @@ _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
 _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 
+#: parts of a path from its end that may be named, and those of them that no other path has: `step_41`, `checkpoint-500`
+_NAMED_PARTS, _TELLING = 4, later(r"[A-Za-z_-]\w*[-_]?\d|\w{12,}")
+_REMOVES = later(
+    r"(?i)\b(?:clean(?:ing|ed)?(?: up)?|remov(?:e|ing|ed)|delet(?:e|ing|ed)|evict(?:ing|ed)?|prun(?:e|ing|ed)|rm)\b"
+)
 #: classes that only a library of Python's own raises, in its own code
 _WORDED_BY_LIBRARY = frozenset({"JSONDecodeError", "CalledProcessError"})
 #: whose words these are, where they stand alone
@@ -243,6 +250,9 @@ class _Taken:
         ):  # fmt: skip
             if pattern.search(subject if case == "key_variable" else last) or (case == "key_row" and len(subject) == 1):
                 return self._made(case, key, subject=subject, settings=self._speaking(key))
+        written = re.search(rf"\[\s*f?['\"]{re.escape(key)}['\"]\s*\]", self._code) is not None
+        if subject and written and self._frame is not None and self._frame.own:
+            return self._made("key_own", key, subject=subject)
         return None
 
     def _attribute(self) -> Mismatch | None:
@@ -337,9 +347,22 @@ class _Taken:
         if match is None:
             return None
         settings = tuple(settings_of_path(match["path"], settings_of(self._case)))[:_MOST_SETTINGS]
+        if removed := self._removed(match["path"]):
+            return self._made("path_removed", match["path"], of=removed, settings=settings)
         return self._made(
             kind_of(match["number"], match["path"], self._raised.frames), match["path"], settings=settings
         )
+
+    def _removed(self, path: str) -> str:
+        """The place of an earlier line that says that the path, or a folder on its way, was removed."""
+        parts = [each for each in path.replace("\\", "/").split("/")[-_NAMED_PARTS:] if _TELLING.search(each)]
+        line = self._raised.line
+        for number, text in self._case.kept[line.source] if self._case.kept and parts else ():
+            if number >= line.number:
+                break
+            if _REMOVES.search(text) and any(each in text for each in parts):
+                return f"{PurePath(line.file).name}:{number}"
+        return ""
 
     # what all have ------------------------------------------------------------------------------------------------
 
