@@ -14,8 +14,12 @@ from pathlib import Path
 
 from doctor.base.record import record
 from doctor.base.scratch import Folder
-from doctor.logs.capsules.read import Capsule, Capsules, as_log
+from doctor.logs.capsules.read import Capsule, Capsules, Failure, as_log
 from doctor.logs.events import exceptions_of
+
+#: file and function of the frames of `python -c`, and where a traceback names both
+_OF_A_SHELL = ("<string>", "<module>")
+_PLACE = re.compile(r'^  File "([^"\n]{1,400})", line \d{1,9}, in (\S{1,200})$', re.MULTILINE)
 
 
 @record
@@ -81,9 +85,18 @@ _LONGEST_STEM = 200
 def _of_capsules(capsules: Capsules, paths: Sequence[str]) -> Iterator[Unprinted]:
     for each in capsules.capsules:
         ended = [one for one in each.failures if one.ends and one.source != "exit" and one.chain]
-        last = [one.chain[-1] for one in ended if any(link.frames for link in one.chain)]
+        last = [one.chain[-1] for one in ended if any(link.frames for link in one.chain) and not _asked(one)]
         if last and not any(_holds(path, link.message, link.name) for path in paths for link in last):
             yield Unprinted(_stem(each.rank, each), as_log(each), each.path)
+
+
+def _asked(failure: Failure) -> bool:
+    """Whether a shell asked `python -c 'import a'` and threw the answer's text away: a question, and no failure.
+
+    veRL's scripts find their device so: https://github.com/verl-project/verl/tree/main/examples/grpo_trainer
+    """
+    frames = [each for link in failure.chain for each in link.frames]
+    return bool(frames) and all((each.file, each.function) == _OF_A_SHELL for each in frames)
 
 
 def _stem(rank: int | None, capsule: Capsule) -> str:
@@ -94,6 +107,9 @@ def _of_events(paths: Sequence[str]) -> Iterator[Unprinted]:
     for event, file in exceptions_of(paths):
         data, rank = event["data"], event["rank"]
         text, traceback = str(data.get("text", "")), str(data.get("traceback", ""))
+        places = _PLACE.findall(traceback)
+        if places and all(each == _OF_A_SHELL for each in places):
+            continue
         if traceback and not any(_holds(path, text, str(data.get("type", ""))) for path in paths):
             stem = f"rank{rank}" if rank is not None else f"{event['host']}-{event['pid']}"
             yield Unprinted(stem, traceback.rstrip() + "\n", file)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.diagnosis.report import as_dict
-from doctor.logs.capsules.read import Capsules
+from doctor.logs.capsules.read import Capsule, Capsules, Failure, Frame, Link
 from doctor.logs.postmortem import examine
 from doctor.logs.recorded import Written
 from doctor.run.folder import host_name
@@ -49,3 +49,42 @@ def test_two_long_names_are_two_logs(tmp_path: Path) -> None:
     written = Written(Capsules(), [str(tmp_path)])
     logs = [each.read_text() for folder in written.paths for each in sorted(Path(folder).glob("*.log"))]
     assert sorted(logs) == [TRACE.replace("own", f"own {number}") for number in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("places", "kept"),
+    [
+        ((("<string>", "<module>"),), False),
+        ((("<string>", "<module>"), ("/site-packages/torch/__init__.py", "<module>")), True),
+        ((("<string>", "main"),), True),
+        ((("/a/probe.py", "<module>"),), True),
+    ],
+)
+def test_what_a_shell_asked_and_nobody_printed_is_no_failure(
+    places: tuple[tuple[str, str], ...], tmp_path: Path, *, kept: bool
+) -> None:
+    frames = tuple(Frame(file, 1, function, own=False) for file, function in reversed(places))
+    link = Link("builtins.ModuleNotFoundError", "No module named 'torch_npu'", frames)
+    failure = Failure("excepthook", ends=True, code=None, t_ns=1, chain=(link,))
+    written = Written(Capsules((Capsule(str(tmp_path / "probe.json"), {}, (failure,)),)), [str(tmp_path)])
+    assert bool(written.paths) is kept
+    (tmp_path / "events").mkdir()
+    lines = "".join(f'  File "{file}", line 1, in {function}\n' for file, function in places)
+    text = "No module named 'torch_npu'"
+    data = {
+        "type": "ModuleNotFoundError",
+        "text": text,
+        "traceback": f"Traceback:\n{lines}ModuleNotFoundError: {text}\n",
+    }
+    event = {
+        "t_ns": 1,
+        "host": "h",
+        "pid": 7,
+        "rank": None,
+        "role": "trainer",
+        "step": None,
+        "kind": "exception",
+        "data": data,
+    }
+    (tmp_path / "events" / "h-7.jsonl").write_text(json.dumps(event) + "\n")
+    assert bool(Written(Capsules(), [str(tmp_path)]).paths) is kept
