@@ -97,7 +97,7 @@ SCORES = "step:40 - critic/score/mean:0.21 - rollout_corr/kl:0.31\n"
         ("step 1 k3_kl: 3.4e-4\nstep 2 k3_kl: 8.7e-3\n", EXPLAINED, "RLX014", "both must round the same values"),
         ("first-token IS ratio: tensor([2., 2.])\n", "temperature=0.6", "RLX014", "temperature is 0.6"),
         (ASYNC + SCORES, "verl==0.6.1", "PYT1494", "verl 0.6.1 never sends new weights"),
-        (ASYNC, "the reward stays flat", "PYT1494", "Which release this run has is not told"),
+        (ASYNC, "the reward stays flat", "PYT1494", "The log does not show which release this run has"),
     ],
 )  # fmt: skip
 def test_what_an_excerpt_says_of_sampler_and_learner(
