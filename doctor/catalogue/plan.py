@@ -101,11 +101,15 @@ class SetEnv:
         return self.file
 
     def content(self, before: bytes | None) -> bytes:
-        """The file's content afterwards; comments, order and `export` stay."""
+        """The file's content afterwards; comments, also one behind the value, order and `export` stay."""
         text = (before or b"").decode("utf-8", "surrogateescape")
         value = self.value if _BARE.fullmatch(self.value) else shlex.quote(self.value)
         end = "\r\n" if "\r\n" in text else "\n"
-        assignment = re.compile(rf"^(?P<head>[ \t]*(?:export[ \t]+)?{self.name}=)[^\r\n]*", re.MULTILINE)
+        assignment = re.compile(
+            rf"^(?P<head>[ \t]*(?:export[ \t]+)?{self.name}=)"
+            r"(?:\"[^\"\r\n]*\"(?=[ \t]*(?:#|\r?$))|'[^'\r\n]*'(?=[ \t]*(?:#|\r?$))|(?:(?![ \t]+#)[^\r\n])*)",
+            re.MULTILINE,
+        )
         if found := list(assignment.finditer(text)):  # the last one wins in every reader
             last = found[-1]
             text = f"{text[: last.start()]}{last['head']}{value}{text[last.end() :]}"

@@ -45,20 +45,25 @@ def _change(editor: Editor, setting: Observed, value: str | None) -> None:
 
 
 def _lines(name: str) -> re.Pattern[str]:
-    return re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}=(?P<value>.*)\n?", re.MULTILINE)
+    return re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}=(?P<value>[^\r\n]*)(?:\r?\n)?", re.MULTILINE)
+
+
+def _read(path: Path) -> str:
+    """The text with the line ends that it has: places in it are places in the file."""
+    return path.read_bytes().decode("utf-8")
 
 
 def _holds(path: Path, name: str, value: str) -> bool:
     """Whether the file's last assignment of a variable is the one in force."""
     try:
-        found = _lines(name).findall(path.read_text(encoding="utf-8"))
+        found = _lines(name).findall(_read(path))
     except (OSError, UnicodeDecodeError):
         return False
     return bool(found) and found[-1].partition(" #")[0].strip().strip("'\"") == value
 
 
 def _without(path: Path, name: str) -> EditFile:
-    text = path.read_text(encoding="utf-8")
+    text = _read(path)
     cuts = []
     for match in _lines(name).finditer(text):
         start = len(text[: match.start()].encode())
