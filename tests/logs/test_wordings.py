@@ -75,7 +75,6 @@ def raised(code: str, error: str, path: str = OWN) -> str:
         ("t = tokenizer.batch_decode(labels)", "OverflowError: can't convert negative int to unsigned", "Negative token ids"),
         ("x = Base()", "TypeError: Can't instantiate abstract class Base with abstract method step", "lacks the method `step`"),
         ("f(1, x=2)", "TypeError: f() got multiple values for argument 'x'", "gets `x` twice"),
-        ("assert len(prompts) == len(answers)", "AssertionError", "does not hold: `len(prompts) == len(answers)`"),
         ("subprocess.check_call(command)", "subprocess.CalledProcessError: Command '['nvcc', '-V']' returned non-zero exit status 3.",
          "The program `nvcc -V` ended with code 3"),
     ],
@@ -100,6 +99,7 @@ def test_what_is_no_json(prepared: Prepared, tmp_path: Path, kind: str) -> None:
     [
         ("x = a[i] + b[j]", "IndexError: list index out of range"),  # of two lists nothing tells which
         ("x = a / b / c", "ZeroDivisionError: division by zero"),
+        ("assert len(prompts) == len(answers)", "AssertionError"),  # as the unknown answer quotes it
         ("assert ready", "AssertionError"),  # says nothing of what it should be
         ("assert x is not None", "AssertionError"),
         ("raise IndexError('list index out of range')", "IndexError: list index out of range"),  # its own words
@@ -115,6 +115,13 @@ def test_a_setting_of_that_name_is_given(prepared: Prepared, tmp_path: Path) -> 
     text = raised("device = devices[local_rank]", "IndexError: list index out of range")
     finding = first(prepared, tmp_path, text, "python train.py --local_rank 5 --lr 1e-6\n")
     assert "local_rank=5" in finding.words().explanation
+
+
+def test_an_assertion_about_settings_of_the_run(prepared: Prepared, tmp_path: Path) -> None:
+    text = raised("assert args.batch_size % args.num_generations == 0", "AssertionError", LIBRARY)
+    finding = first(prepared, tmp_path, text, "python train.py --batch_size 6 --num_generations 4\n")
+    assert finding.problem.id == SHOWN, finding.words().headline
+    assert "(`batch_size=6`, `num_generations=4`)" in finding.words().headline
 
 
 def test_a_key_that_ones_own_code_writes_out(prepared: Prepared, tmp_path: Path) -> None:

@@ -326,7 +326,9 @@ class _Taken:
     def _worded(self, kind: str) -> Mismatch | None:
         """What the words of a value show with the line, for all that is not asked of an object."""
         shown = wordings.shown_by(kind, self._message, self._code, self._frame)
-        return self._of(shown) if shown is not None else None
+        made = self._of(shown) if shown is not None else None
+        # a condition alone is what the unknown answer quotes as well
+        return None if made is not None and made.case == "asserted" and not made.settings else made
 
     def _of(self, shown: wordings.Shown) -> Mismatch:
         settings = self._speaking(f"{shown.name} {shown.subject.replace('.', ' ')}")
