@@ -136,7 +136,7 @@ def _add_prompts(server: MCPServer[Any]) -> None:
         """Look for what will go wrong before hours of GPUs are spent."""
         return (
             f"Call `check` with this command: `{command}`. For each error say what it does to the run and the change "
-            "that mends it; name what could not be judged. Call `plan` with the same command to see whether it fits "
+            "that fixes it; name what could not be judged. Call `plan` with the same command to see whether it fits "
             "into the memory of the GPUs. Do not launch anything yet."
         )
 

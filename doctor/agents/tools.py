@@ -81,7 +81,7 @@ class Tools:
             list[str], Field(max_length=20, description="Configurations or saved facts of the run, if at hand.")
         ] = [],  # noqa: B006 - never changed; a default of None would make the schema say null
     ) -> Result:
-        """Say why a run died or went wrong, from its logs: the first cause, its rank, the evidence, what to change."""
+        """Say why a run failed or went wrong, from its logs: first cause, rank, evidence, what to change."""
         found = [self._tree(each) for each in paths]
         options = [word for each in surroundings for word in ("--context", str(self._path(each)))]
         if len(found) == 1 and (found[0] / "run.json").is_file():
@@ -115,7 +115,7 @@ class Tools:
         completion_length: Count | None = None,
         lora: Annotated[Count | None, Field(description="Rank of a LoRA adapter.")] = None,
     ) -> Result:
-        """Size a GRPO run before a card is touched: memory of each GPU, whether it fits, what to change first."""
+        """Size a GRPO run before a GPU is used: memory of each GPU, whether it fits, what to change first."""
         if bool(model) == bool(command):
             msg = "give either `model` or `command`"
             raise ToolError(msg)
@@ -153,7 +153,7 @@ class Tools:
         return _told(text, answers.answer("runs", 0, {"runs": states, "in_all": len(found)}))
 
     async def fix_plan(self, context: Context[Any, Any], problem: Problem, command: Command = "") -> Result:
-        """Show how a problem would be mended here, as a diff and a safety grade. Nothing is changed."""
+        """Show how a problem would be fixed here, as a diff and a safety grade. Nothing is changed."""
         return await self._fix(context, "fix_plan", [problem], command)
 
     async def fix_apply(self, context: Context[Any, Any], problem: Problem, command: Command = "") -> Result:

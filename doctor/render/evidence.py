@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.render.usage_report import duration
-from doctor.render.words import WORDS, commands_of, place_of, source_of, verdict_of
+from doctor.render.words import WORDS, chain_of, commands_of, place_of, source_of, verdict_of
 
 #: lines of the verdict, letters of each, and what a remedy may take: it is not cut where a reader would look elsewhere
 MOST_LINES, _LONGEST = 15, 260
@@ -207,8 +207,8 @@ def _frames(run: Mapping[str, Any]) -> str:
 
 def _happened(report: Mapping[str, Any]) -> str:
     lines = [
-        f"{each['process'] or 'a process'} {each['what']} {each['detail']} ({each['file']}:{each['line']})"
-        for each in report.get("chain", ())[:12]
+        " ".join(part for part in (clock, who, what) if part) + (f" ({place})" if place else "")
+        for clock, who, what, place in chain_of(report, WORDS["en"])[:12]
     ]
     return "## What happened, in this order\n\n" + _block(lines) if lines else ""
 

@@ -35,7 +35,7 @@ HARDWARE = {
     92: "high rate of single-bit ECC errors",
     94: "contained ECC error",
     95: "uncontained ECC error",
-    119: "time-out of the GPU's firmware (GSP)",
+    119: "timeout of the GPU's firmware (GSP)",
     120: "error of the GPU's firmware (GSP)",
     140: "unrecovered ECC error",
 }
