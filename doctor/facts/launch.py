@@ -20,7 +20,8 @@ Kind = Literal[
 class Beside:
     """Another command that the same script starts: a server, a node of Ray, a second training.
 
-    `kind`, `subcommand`, `options`, `arguments`, `environment` and `wrappers` are those of `Launch`.
+    `kind`, `subcommand`, `options`, `arguments`, `environment` and `wrappers` are those of `Launch`; `certain`: it does
+    not hang on a condition.
     """
 
     argv: tuple[str, ...]
@@ -31,6 +32,7 @@ class Beside:
     environment: Mapping[str, str] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ()
     place: Place | None = None
+    certain: bool = True
 
 
 @record
@@ -60,7 +62,7 @@ class Launch:
         unclear: what could not be known without running the script, a clause each.
         missing: a script or file that the command starts and that does not exist.
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
-        beside: what the script starts as well, where that is certain.
+        beside: what the script starts as well.
         image: of the container that the command runs in; its packages are not this machine's.
 
     Secrets in all of these are shown as `***`.

@@ -58,6 +58,25 @@ def words(text: str, *arguments: str, environ: dict[str, str] | None = None) -> 
         ("run {0..2} x{a,b}", [["run", "0", "1", "2", "xa", "xb"]]),
         ("exec run a", [["run", "a"]]),
         (
+            "M=a\nC=r/$M/x_$M.yaml\nexport D=$M/y-$M.b\nrun --c r/$M/x_$M.yaml $C $D",
+            [["run", "--c", "r/a/x_a.yaml", "r/a/x_a.yaml", "a/y-a.b"]],
+        ),
+        (
+            'A=1; B=2; C="$A $B"; run "$C" "${A} ${B}" "$A\t  $B x" "$A $((A+B))"',
+            [["run", "1 2", "1 2", "1\t  2 x", "1 3"]],
+        ),
+        (
+            'export L="a \\\n  --b $X \\\n "\nC="\n t.py $X\n"\nX=5\nrun "$L $C" ${X} $L',
+            [["run", "a   --b    \n t.py \n", "5", "a", "--b"]],
+        ),
+        ('if [[ "$*" == *"--help"* ]]; then exit 0; fi\nif [[ "$1" == b*g ]]; then run "$*"; fi', [["run", "big"]]),
+        ('A=\'*\'; if [[ $A == "*" && abc != "a*" ]]; then run a; fi', [["run", "a"]]),
+        (
+            "while [[ $# -gt 0 ]]; do case $1 in big) S=8; shift;; *) exit 1;; esac; done\nrun $S $#",
+            [["run", "8", "0"]],
+        ),
+        ("N=1\nwhile [ $N -lt 3 ]; do run $N; N=$((N+1)); done\nrun end", [["run", "1"], ["run", "2"], ["run", "end"]]),
+        (
             'IP=$(hostname -i)\nL="run --ip $IP --id ${ID:-`date +%s` x}"\n$L a',
             [["run", "--ip", "$(hostname -i)", "--id", "`date +%s`", "x", "a"]],
         ),
@@ -196,11 +215,12 @@ def test_training_comes_before_the_server_beside_it(tmp_path: Path) -> None:
     assert any("vllm serve" in each for each in found.unclear)
 
 
-def test_what_stands_beside_is_kept_where_it_is_certain(tmp_path: Path) -> None:
+def test_what_stands_beside_is_kept(tmp_path: Path) -> None:
     script = "CUDA_VISIBLE_DEVICES=0 trl vllm-serve --model m --max_model_len 2k &\nif [ $(hostname) = a ]; then ray start --head; fi\nexport A=1\ntorchrun --nproc_per_node 3 t.py\n"  # noqa: E501 - one script
     found = started(tmp_path, "bash run.sh", run_sh=script)
-    assert (found.kind, [each.kind for each in found.beside]) == ("torchrun", ["trl-vllm-serve"])
+    assert (found.kind, [each.kind for each in found.beside]) == ("torchrun", ["trl-vllm-serve", "ray"])
     beside = found.beside[0]
+    assert [each.certain for each in found.beside] == [True, False]
     assert (beside.environment, beside.arguments["max_model_len"].text) == ({"CUDA_VISIBLE_DEVICES": "0"}, "2k")
     assert beside.place is not None
     assert beside.place.line == 1

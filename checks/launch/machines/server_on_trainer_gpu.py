@@ -79,7 +79,7 @@ def server_on_trainer_gpu(training: Training, world: World, gpus: Gpus, packages
 @check(PROBLEM)
 def one_script_starts_both(launch: Launch | None, training: Training, world: World, packages: Packages) -> Judgement:
     """A server in the background and the training behind it: by the cards that their variables leave to each."""
-    servers = [each for each in (launch.beside if launch else ()) if each.kind == "trl-vllm-serve"]
+    servers = [each for each in (launch.beside if launch else ()) if each.certain and each.kind == "trl-vllm-serve"]
     trl = packages.version("trl")
     if (
         launch is None

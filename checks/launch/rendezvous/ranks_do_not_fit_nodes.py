@@ -94,7 +94,8 @@ def every_node_its_own_number(launch: Launch, world: World) -> Judgement:
     number = whole(setting.value) if setting is not None and setting.known else None
     if "srun" not in launch.wrappers or setting is None or number is None or not _on_all_nodes(launch):
         return
-    if launch.kind == "torchrun" and {"rdzv_endpoint", "rdzv_backend"} & launch.options.keys():
+    backend = launch.options.get("rdzv_backend")
+    if "rdzv_endpoint" in launch.options or (backend is not None and backend.value != "static"):
         return  # which gives the numbers itself
     if (world.machines or 1) > 1:
         yield found(

@@ -69,7 +69,7 @@ def script_asks_for_what_it_starts(script: Script, environment: Environment | No
 @check(PROBLEM)
 def shell_starts_what_is_asked_for(launch: Launch, verl_config: VerlConfig) -> Judgement:
     """`ray start --head` in the script of the training; machines may join it, but no card of this one."""
-    heads = [each for each in launch.beside if each.kind == "ray" and "head" in each.options]
+    heads = [each for each in launch.beside if each.certain and each.kind == "ray" and "head" in each.options]
     setting = heads[0].options.get("num_gpus") if len(heads) == 1 else None
     declared = whole(setting.value) if setting is not None and setting.known else None
     if setting is None or declared is None or not _written(verl_config):

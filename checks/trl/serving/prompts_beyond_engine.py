@@ -26,7 +26,7 @@ _SERVERS = frozenset({"trl-vllm-serve", "vllm-serve", "vllm-api-server", "vllm-o
 @check(PROBLEM)
 def server_window_holds_lengths(launch: Launch | None, training: Training, packages: Packages) -> Judgement:
     """The only server of the same script, against the lengths that the training asks it for."""
-    servers = [each for each in (launch.beside if launch else ()) if each.kind in _SERVERS]
+    servers = [each for each in (launch.beside if launch else ()) if each.certain and each.kind in _SERVERS]
     window = _window(servers[0]) if len(servers) == 1 else None
     if window is None or not is_grpo(training):
         return

@@ -11,6 +11,7 @@ from doctor.catalogue.shared.engine_gpus import release_of
 from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
 from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
+from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages
@@ -23,6 +24,7 @@ MESSAGE = TOML["main"]
 MESSAGE_DEFAULT = TOML["default"]
 MESSAGE_ONE_GPU = TOML["one_gpu"]
 
+_SERVERS = frozenset({"trl-vllm-serve", "vllm-serve"})
 LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"})  # noqa: S104 - compared, never bound
 
 #: what `trl vllm-serve` of 1.11 and newer runs
@@ -70,6 +72,7 @@ def vllm_server_silent(
     script: Script | None,
     gpus: Gpus | None,
     stored: Model | None,
+    launch: Launch | None,
 ) -> Judgement:
     """Judge the answer of the address; a server that is started later is why it is only likely."""
     version = installed(packages, "trl")
@@ -87,16 +90,13 @@ def vllm_server_silent(
         return
     if endpoint.answers:
         return
+    if launch is not None and any(each.kind in _SERVERS for each in launch.beside):
+        yield Skip("the script that was given starts the vLLM server itself")
+        return
     setting = training.get("vllm_mode")
     message, commands = _remedy(training, packages, gpus, stored, endpoint.host)
     yield found(
-        PROBLEM,
-        message,
-        where=place_of(setting, training.get("use_vllm"), otherwise=config_place(training)),
-        evidence=quoted(training.get("use_vllm"), setting),
-        commands=commands,
-        confidence=LIKELY,
-        host=endpoint.host,
-        port=endpoint.port,
-        version=version,
-    )
+        PROBLEM, message, where=place_of(setting, training.get("use_vllm"), otherwise=config_place(training)),
+        evidence=quoted(training.get("use_vllm"), setting), commands=commands, confidence=LIKELY, host=endpoint.host,
+        port=endpoint.port, version=version,
+    )  # fmt: skip

@@ -243,8 +243,7 @@ class Opener:
         best = min(launches, key=_rank)
         others = [each for each in launches if each is not best and each.kind != "unknown" and each.argv != best.argv]
         unclear = [*best.unclear, *(_other(each) for each in others[:4])]
-        certain = [each for each in others if not any("may not" in clause for clause in each.unclear)]
-        beside = tuple(map(_beside, certain[:_MOST_BESIDE]))
+        beside = tuple(map(_beside, others[:_MOST_BESIDE]))
         return replace(best, unclear=tuple(dict.fromkeys(unclear)), beside=(*beside, *best.beside))
 
     def _one(self, state: Unwrapped, started: Started) -> Launch | None:
@@ -294,6 +293,7 @@ def _beside(launch: Launch) -> Beside:
     return Beside(
         launch.argv, launch.kind, launch.subcommand, launch.options, launch.arguments, launch.environment,
         launch.wrappers, launch.read_from[0] if launch.read_from else None,
+        not any("may not" in clause for clause in launch.unclear),
     )  # fmt: skip
 
 

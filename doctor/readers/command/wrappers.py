@@ -244,7 +244,8 @@ def _commands(text: str) -> list[list[str]] | None:
     import shlex
 
     separators = ";&|\n"
-    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=separators)
+    text, inner = _without_substitutions(text.replace("\\\n", " "))
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=separators)
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -257,7 +258,31 @@ def _commands(text: str) -> list[list[str]] | None:
                 commands[-1].append(token)
     except ValueError:
         return None
-    return [list(takewhile(lambda word: not re.match("[0-9]?[<>]", word), command)) for command in commands]
+    known = [list(takewhile(lambda word: not re.match("[0-9]?[<>]", word), command)) for command in commands]
+    return [[_MARK.sub(lambda mark: inner[int(mark[1])], word) for word in command] for command in known]
+
+
+#: stands for a command substitution while words are told apart, so that its blanks and pipes divide nothing
+_MARK = re.compile("\ue000(\\d+)\ue001")
+
+
+def _without_substitutions(text: str) -> tuple[str, list[str]]:
+    """A shell text with a mark in the place of each `$(...)`, and what stood there."""
+    found: list[str] = []
+    result, at = "", 0
+    while (start := text.find("$(", at)) >= 0:
+        depth, end = 0, start + 1
+        while end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+            if not depth:
+                break
+        if depth:
+            break
+        result += f"{text[at:start]}\ue000{len(found)}\ue001"
+        found.append(text[start:end])
+        at = end
+    return result + text[at:], found
 
 
 def _is_preparation(state: Unwrapped, command: list[str]) -> bool:

@@ -21,6 +21,7 @@ from doctor.readers.script.shell_words import Node, Scope, fields, one_word, tex
 
 _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
+_MOST_TURNS = 64
 _DEEPEST = 12
 #: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
 _CUT = re.compile(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
@@ -71,6 +72,32 @@ def _parser() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+
+
+def _parsed(source: bytes) -> tuple[bytes, Node]:
+    """The tree of a script, and the script with braces around names that the grammar cuts off (`$A/b_$C.yaml`)."""
+    for _ in range(_MOST_ROUNDS):
+        root = _parser().parse(source).root_node
+        names = [match for at in sorted(_cut_off(root), reverse=True) if (match := _NAME.match(source, at + 1))]
+        if not names:
+            break
+        for name in names:
+            source = source[: name.start()] + b"{" + name[0] + b"}" + source[name.end() :]
+    return source, root
+
+
+def _cut_off(root: Node) -> list[int]:
+    """Places of dollar signs that ended up alone within a word."""
+    found, left = [], [root]
+    while left:
+        node = left.pop()
+        left += node.children
+        if node.type == "concatenation":
+            found += [each.start_byte for each in node.children if each.type == "$"]
+    return found
+
+
 def commands(text: str, file: str, scope: Scope, read: Read) -> list[Started]:
     """Commands of a script in the order in which they would start.
 
@@ -104,8 +131,9 @@ class _Reader:
 
     def text(self, text: str, *, certain: bool) -> None:
         """A text of its own: the script, a file that it sources, what `eval` is given."""
-        outer, self.source = self.source, text.encode("utf-8", "replace")
-        self.block(_parser().parse(self.source).root_node, certain=certain)
+        outer = self.source
+        self.source, root = _parsed(text.encode("utf-8", "replace"))
+        self.block(root, certain=certain)
         self.source = outer
 
     def block(self, node: Node, *, certain: bool) -> None:
@@ -214,8 +242,17 @@ class _Reader:
         condition, body = node.named_children[0], node.named_children[-1]
         if self._holds(condition) is True and text_of(condition) in {"true", ":"}:
             self.block(body, certain=certain)  # a loop that starts the run again when it dies
-        else:
-            self._maybe(lambda: self.block(body, certain=False))
+            return
+        for _ in range(_MOST_TURNS):  # over the words that the script was given, `while [[ $# -gt 0 ]]`
+            holds = self._holds(condition)
+            if holds is False:
+                return
+            before = (dict(self.scope.values), list(self.scope.arguments))
+            if holds is True:
+                self.block(body, certain=certain)
+            if holds is None or before == (self.scope.values, self.scope.arguments):
+                break
+        self._maybe(lambda: self.block(body, certain=False))
 
     def _case_statement(self, node: Node, certain: bool) -> None:
         value = one_word(node.named_children[0], self.scope)
@@ -287,10 +324,18 @@ class _Reader:
             if decided in (one, two):
                 return decided
             return None if None in (one, two) else not decided
-        left, right = one_word(node.children[0], self.scope), one_word(node.children[2], self.scope)
+        left = one_word(node.children[0], self.scope)
+        right = "".join(self._pattern(each, operator) for each in node.children[2:])  # `*"--help"*` is three of them
         if unknown(left) or unknown(right):
             return None
         return _compared(left, operator, right)
+
+    def _pattern(self, node: Node, operator: str) -> str:
+        """A part of what is compared with; what stands in quotes is no pattern."""
+        text = one_word(node, self.scope)
+        if operator in {"=", "==", "!="} and node.type in {"string", "raw_string"}:
+            return re.sub(r"[\[*?]", lambda sign: f"[{sign[0]}]", text)
+        return text
 
     def _unary(self, operator: str, node: Node) -> bool | None:
         if operator == "!":

@@ -160,9 +160,9 @@ def one_word(node: Node, scope: Scope) -> str:
         value = _expansion(node, scope)
         return " ".join(value) if isinstance(value, list) else value
     if kind == "command_substitution":
-        return _substitution(text_of(node), scope)
+        return _substitution(text_of(node).lstrip(), scope)
     if kind == "arithmetic_expansion":
-        return _arithmetic(text_of(node), scope)
+        return _arithmetic(text_of(node).lstrip(), scope)
     if kind == "raw_string":
         return text_of(node)[1:-1]
     if kind == "ansi_c_string":
@@ -178,7 +178,10 @@ def one_word(node: Node, scope: Scope) -> str:
 
 
 def _parts(node: Node, scope: Scope, left: int, right: int) -> str:
-    """Children expanded, what stands between them kept: the grammar leaves spaces and first lines out."""
+    """Children expanded, what stands between them kept: the grammar leaves spaces and first lines out.
+
+    Of blanks between two expansions it makes a part of the second (`"$A $B"`).
+    """
     whole, start = node.text, node.start_byte
     quoted = node.type != "concatenation"
     at, result = left, ""
@@ -186,7 +189,8 @@ def _parts(node: Node, scope: Scope, left: int, right: int) -> str:
         if not child.is_named or child.type in {"string_content", "heredoc_content"}:
             continue
         result += _plain(whole[at : child.start_byte - start], quoted=quoted)
-        result += one_word(child, scope)
+        written = text_of(child)
+        result += written[: len(written) - len(written.lstrip())] + one_word(child, scope)
         at = child.end_byte - start
     return result + _plain(whole[at : len(whole) - right], quoted=quoted)
 
@@ -215,7 +219,7 @@ def _braces(text: str) -> list[str]:
 
 
 def _expansion(node: Node, scope: Scope) -> str | list[str]:
-    text = text_of(node)
+    text = text_of(node).lstrip()
     if node.type == "simple_expansion":
         return _value(text[1:], scope)
     subscript = next((each for each in node.children if each.type == "subscript"), None)
