@@ -288,7 +288,7 @@ def test_its_own_sentences_are_chinese_where_that_is_asked_for(tmp_path: Path) -
     assert "doctor: 运行目录 doctor-runs/" in done.stderr
     assert "guard 未能附加:命令的 Python 进程" in done.stderr
     assert "命令以退出码 4 结束" in done.stderr
-    assert "GPU 的使用情况:doctor report doctor-runs/" in done.stderr
+    assert "数据与各阶段:doctor report doctor-runs/" in done.stderr
 
 
 def test_every_sentence_has_its_chinese_with_the_same_values() -> None:
