@@ -117,10 +117,21 @@ _HOME_SIGNS = ("/home/", "/Users/", ":\\Users\\")
 
 def redact_text(text: str, *, homes: bool = True) -> str:
     """`text` without tokens, keys, passwords and, with `homes`, user names in home paths; lines stay as many."""
-    text = _taken_out(text, [])
+    if text not in _clean:
+        shown = _taken_out(text, [])
+        if shown == text and len(text) <= _SHORT:
+            if len(_clean) >= _MOST_CLEAN:
+                _clean.clear()
+            _clean.add(text)
+        text = shown
     if homes and any(sign in text for sign in _HOME_SIGNS):
         return _HOME_PATH.sub(r"\1***", text)
     return text
+
+
+#: texts that were looked through and hold no secret: a thousand nodes, and lines of a log, say the same again
+_clean: set[str] = set()
+_SHORT, _MOST_CLEAN = 512, 4096
 
 
 def redact_lines(lines: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 11  # raise when Entry or the index changes
+FORMAT = 12  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
@@ -53,6 +53,7 @@ class CheckEntry:
         requires: ids of the problems that make it moot.
         table: dotted name of the package whose rows share it, which takes the words of the row first; "" for the
             check of one problem.
+        mute_without: a fact that it may lack, and then says nothing, whatever its other facts are; "" for none.
 
     """
 
@@ -60,10 +61,11 @@ class CheckEntry:
     facts: Mapping[str, tuple[str, bool]]
     requires: tuple[str, ...] = ()
     table: str = ""
+    mute_without: str = ""
 
 
 #: the check of a problem whose TOML declares triggers, which all such problems share
-TRIGGERED = CheckEntry("judge", table="doctor.catalogue.shared.triggers", facts={
+TRIGGERED = CheckEntry("judge", table="doctor.catalogue.shared.triggers", mute_without="launch", facts={
     "launch": ("launch", False), "packages": ("packages", False), "world": ("world", False),
     "training": ("training", False), "verl": ("verl_config", False), "framework": ("framework_config", False),
     "model": ("model", False), "dataset": ("dataset", False), "script": ("script", False),
@@ -468,7 +470,7 @@ def _entry(data: dict[str, Any], checks: Sequence[CheckEntry]) -> Entry:
 
 def _check_entry(data: Mapping[str, Any]) -> CheckEntry:
     facts = {name: (fact, needed) for name, (fact, needed) in data["facts"].items()}
-    return CheckEntry(data["function"], facts, tuple(data["requires"]), data["table"])
+    return CheckEntry(data["function"], facts, tuple(data["requires"]), data["table"], data["mute_without"])
 
 
 def _place(kept: Sequence[int]) -> Place:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.index import CheckEntry, Entry
+from doctor.catalogue.index import TRIGGERED, CheckEntry, Entry
 from doctor.catalogue.problem import ERROR
+from doctor.catalogue.shared import triggers
+from doctor.catalogue.words import words_of
 from doctor.diagnosis.nodes.classes import Classes
+from tests.catalogue_helpers import ENTRIES
 
 _SHARED = Observed.seen("everywhere")
 _NONE = Observed.unseen("no launch command given")
@@ -56,6 +60,14 @@ def test_classes_are_those_of_what_decides(facts: dict[str, bool], classes: list
     assert sorted(Classes(_nodes()).of(_problem(facts), {})) == classes
 
 
+def test_one_that_is_mute_without_a_fact_has_one_class_where_no_node_has_it() -> None:
+    facts = {"host": ("host", False), "launch": ("launch", False), "gpus": ("gpus", False)}
+    classes = Classes(_nodes())
+    for fact, expected in (("launch", [[0, 1, 2, 3]]), ("gpus", [[0], [1], [2], [3]]), ("", [[0], [1], [2], [3]])):
+        check = CheckEntry("check", facts, mute_without=fact)
+        assert sorted(classes.of(replace(_problem({}), checks=(check,)), {})) == expected
+
+
 def test_versions_and_earlier_problems_tell_nodes_apart() -> None:
     nodes = _nodes()
     nodes[3]["packages"] = Observed.seen("another list")
@@ -64,3 +76,9 @@ def test_versions_and_earlier_problems_tell_nodes_apart() -> None:
     moot = _problem({"launch": True}, requires=("YYY001",))
     assert classes.of(moot, {"YYY001": {1}}) == [[0, 2, 3], [1]]
     assert Classes(nodes).of(moot, {"ZZZ001": {1}}) == [[0, 1, 2, 3]]
+
+
+def test_triggers_are_mute_without_the_fact_that_is_named() -> None:
+    triggered = next(each for each in ENTRIES if TRIGGERED in each.checks)
+    facts = {name: None if name == TRIGGERED.mute_without else object() for name in TRIGGERED.facts}
+    assert not list(triggers.judge(words_of(triggered.module), **facts))

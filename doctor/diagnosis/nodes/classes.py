@@ -1,7 +1,8 @@
 """Nodes that a problem's checks cannot tell apart: their facts are the same objects, as far as they are looked at.
 
 A check whose needed fact no node has is skipped for that fact's reason whatever its other facts say, so that nodes
-which differ in those alone are one class to it. That is most checks: without a launch command, or without GPUs.
+which differ in those alone are one class to it. That is most checks: without a launch command, or without GPUs. One
+that says nothing at all without some fact, as triggers do without a launch command, has one class where no node has it.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Classes:
 
     def _looks(self, check: CheckEntry) -> Iterator[_Look]:
         """What decides on a check's answer: facts are asked for in order, and the first that is missing ends it."""
+        if check.mute_without and self._column(check.mute_without).blind:
+            return
         facts = list(check.facts.values())
         end = next((at for at, (fact, needed) in enumerate(facts) if needed and self._column(fact).blind), None)
         for fact, needed in facts if end is None else facts[: end + 1]:
