@@ -43,6 +43,9 @@ READ = {
     "--enable-auto-tool-choice --tool-call-parser hermes": [
         ("setting", "enable_auto_tool_choice", True), ("setting", "tool_call_parser", "hermes"),
     ],
+    "--served-model-name 'my model' --max-num-seqs \"64\"": [
+        ("setting", "served_model_name", "my model"), ("setting", "max_num_seqs", 64),
+    ],
     "--config_file FILE": [("setting", "config_file", ANY)],
     "actor_rollout_ref.rollout.n=8": [("setting", "actor_rollout_ref.rollout.n", 8)],
     "torchrun --nproc_per_node 2 train.py": [("launch", "torchrun", ("torchrun", "--nproc_per_node", "2", "train.py"))],

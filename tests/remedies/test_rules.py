@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -226,6 +227,23 @@ TOGETHER = (
 def test_the_first_of_two_opposite_orders_stands(one: str, other: str) -> None:
     assert left(Situation(), finding("TRL900", one), finding("DSP900", other)) == [(one,), ()]
     assert left(None, finding("TRL900", one), finding("DSP900", other)) == [(one,), ()]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ({"nodes": ("a", "b")}, {"nodes": ("c",)}, True),
+        ({"nodes": ("a", "b")}, {"nodes": ("b", "c")}, False),
+        ({"where": Where(host="a")}, {"where": Where(host="b")}, True),
+        ({"where": Where(host="a")}, {"where": Where(host="a")}, False),
+        ({"where": Where(host="a")}, {}, False),  # one of the two may be anywhere
+        ({"nodes": ("a",)}, {"where": Where(host="a")}, False),
+    ],
+)
+def test_machines_may_be_set_differently(one: dict[str, Any], other: dict[str, Any], apart: bool) -> None:
+    first, second = "export NCCL_DEBUG=WARN", "export NCCL_DEBUG=INFO"
+    told = left(Situation(), finding("NCC900", first, **one), finding("NCC901", second, **other))
+    assert told == [(first,), (second,) if apart else ()]
 
 
 @pytest.mark.parametrize(("one", "other"), [*TOGETHER, *((b, a) for a, b in TOGETHER)])
