@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.guard.inventory import _ending, _of_batch, shifts
+from doctor.monitors.guard.inventory import _desirable, _ending, _of_batch, shifts
 
 torch = pytest.importorskip("torch")
 
@@ -133,3 +133,35 @@ def test_where_a_trainer_has_no_tokenizer_the_model_says_what_ends_an_answer(
     )
     made = None if tokenizer == "absent" else SimpleNamespace(eos_token_id=tokenizer)
     assert _ending(made, model) == expected
+
+
+class Rows:
+    """A dataset, of which only the columns that are asked for are read."""
+
+    column_names = ("prompt", "label", "image")
+
+    def select_columns(self, names: list[str]) -> Any:
+        assert names == ["label"], "nothing else is decoded"
+        return self
+
+    def __getitem__(self, place: slice) -> dict[str, list[bool]]:
+        return {"label": [True, False, True][place]}
+
+
+class KTOTrainer:
+    train_dataset: Any = Rows()
+
+
+class ExperimentalBCOTrainer(KTOTrainer):
+    train_dataset = iter(())
+
+
+class DPOTrainer(KTOTrainer):
+    pass
+
+
+def test_of_single_answers_only_their_labels_are_read() -> None:
+    assert _desirable(KTOTrainer()) == {"rows": 3, "good": 2}
+    assert _desirable(ExperimentalBCOTrainer()) == {}
+    assert _desirable(DPOTrainer()) == {}
+    assert _desirable(object()) == {}
