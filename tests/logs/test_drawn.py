@@ -15,6 +15,9 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "agenticarxiv-ids-are-names": ("PYT4665", "return_dict=False"),
+    "aitoolkit-peft-backend": ("LCH8772", "PEFT backend is required"),
+    "ric-string-columns": ("PYT4665", "Text is put into a tensor"),
     "qwen-lora-untrained-end": ("DAT3073/untrained_end", "modules_to_save"),
     "sieval-truncated-prediction": ("PYT4665", "`rollout` has no `prediction`"),
     "swift-dapo-accumulation": ("PYT1494", "second time"),

@@ -116,7 +116,7 @@ _NOT_SET_UP = later(
 _REQUIRED = later(
     r"(?i)\b(?:must|should|has to|have to|needs? to) (?:not )?"
     r"(?:be|have|equal|match|contain|divide|support|set|use|encode|include|provide|return|define|exist|come|start|end)\b"
-    r"|\brequires?\b|\bonly supports?\b"
+    r"|\brequires?\b|\b(?:is|are) required\b|\bonly supports?\b"
     r"|\bplease (?:set|use|choose|pass|specify|enable|disable|provide|either|install)\b"
     r"|\b(?:make sure|ensure|be sure) (?:that |to |the |your |you )|\byou (?:may |might |will )?(?:need|have) to\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"

@@ -233,6 +233,13 @@ def _negative_ids(asked: _Asked) -> Shown | None:
     return Shown("ids_negative", subject=line.shown(line.one(line.arguments(decoded)))) if decoded else None
 
 
+def _text_as_tensor(asked: _Asked) -> Shown | None:
+    names = ("tensor", "as_tensor", "array", "asarray")
+    if line.calls(asked.tree, "apply_chat_template"):
+        return Shown("tensor_of_keys", "apply_chat_template")
+    return Shown("tensor_of_text", subject=line.shown(line.one(line.arguments(line.calls(asked.tree, *names)))))
+
+
 # calls ----------------------------------------------------------------------------------------------------------------
 
 
@@ -289,6 +296,7 @@ _TOO_MANY = later(r"^too many values to unpack \(expected (?P<expected>\d{1,6})(
 _NO_FLOAT = later(r"^could not convert string to float: ['\"]?(?P<text>[^\n]{0,80}?)['\"]?$")
 _NO_INTEGER = later(r"^invalid literal for int\(\) with base 10: ['\"](?P<text>[^\n]{0,80}?)['\"]$")
 _BY_ZERO = later(r"(?:division|modulo)\b.{0,12}\bby zero")
+_OF_TEXT = later(r"^too many dimensions 'str'")
 _NO_TENSORS = later(r"expected a non-empty (?:list of Tensors|TensorList)|need at least one array to")
 _NO_JSON = later(r"^(?P<what>Extra data|Expecting value|Expecting property name|Unterminated string)")
 _NO_PICKLE = later(r"^invalid load key, ['\"](?P<key>[^'\"\n]{1,8})['\"]")
@@ -314,6 +322,7 @@ _WORDS: Sequence[tuple[str, re.Pattern[str], Callable[[_Asked], Shown | None]]] 
     ("ValueError", _TOO_MANY, _unpacked),
     ("ValueError", _NO_FLOAT, _number),
     ("ValueError", _NO_INTEGER, _number),
+    ("ValueError", _OF_TEXT, _text_as_tensor),
     ("ValueError", _NO_TENSORS, _no_tensors),
     ("RuntimeError", _NO_TENSORS, _no_tensors),
     ("ZeroDivisionError", _BY_ZERO, _divided),
