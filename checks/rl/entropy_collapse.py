@@ -161,8 +161,8 @@ class AnswersAllAlike:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose answers are all uncertain enough, told by entropy and length in each row."""
         entropies, lengths = stretch["entropy"], stretch["completions/mean_length"]
-        if not entropies.values and not lengths.values:
-            return True
+        if not lengths.values and (self._length is None or not entropies.values):
+            return True  # nobody tells a length
         if not (stretch.alike and entropies.finite and lengths.finite and self._recent.full and lengths.values):
             return False
         if not entropies.values or min(entropies.low * max(lengths.low, 1.0), self._recent.low) < ANSWER:

@@ -254,6 +254,10 @@ class LengthWithReward:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in where no look finds that length and reward rise together."""
         lengths, rewards = stretch["completions/mean_length"], stretch["reward"]
+        told = [name for name in ("completions/mean_length", "reward") if stretch[name].values]
+        if len(told) == 1 and (self._now is None or self._now.name == told[0]):
+            self._now = stretch.last(told[0])
+            return True  # no pair is among them
         if not (stretch.alike and lengths.finite and rewards.finite and lengths.values and rewards.values):
             return False
         if self._now is not None:
