@@ -441,12 +441,18 @@ def _placed(found: Sequence[Finding], case: Case, catalogue: Catalogue, beyond: 
     still = _still(beyond)
     if not ordered and beyond.still is not None and (case.marks.success or case.marks.served):
         ordered = [beyond.still]  # one process is through, or serves, and another one waits
-    if ordered and still is not None and ordered[0].problem.id != still.problem.id:
+    if ordered and still is not None and ordered[0].problem.id != still.problem.id and not _is_told(still, ordered):
         ordered.append(replace(still, role=Role.CONTRIBUTING))
     notes = [replace(each, role=Role.CONTRIBUTING) for each in beyond.shown if each.severity is INFO]
     # of several attempts in one file the first to fail need not be the last
     ordered = [replace(each, confidence=LIKELY) if each.where.file in beyond.unclear else each for each in ordered]
     return events.with_place(merged((*ordered, *notes)), beyond.told)
+
+
+def _is_told(still: Finding, found: Sequence[Finding]) -> bool:
+    """Whether a known problem says what the line means on which a standstill rests."""
+    lines = {(each.origin.source, each.origin.line) for each in still.evidence[:1]}
+    return any((each.origin.source, each.origin.line) in lines for one in found for each in one.evidence)
 
 
 def _led_by(found: Sequence[Finding], cause: Finding, catalogue: Catalogue) -> list[Finding]:
