@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 import time
 import weakref
 from pathlib import Path
@@ -46,6 +45,8 @@ class Folder:
 
 def _made(prefix: str) -> tuple[str, Optional[int]]:
     """(path, descriptor that holds its lock); without a lock where there is no folder that is surely the user's."""
+    import tempfile  # most commands import this module and make no folder
+
     for _ in range(_TRIES):
         base = _base()
         if base is None:
@@ -64,6 +65,8 @@ def _base() -> Optional[str]:
     """The folder of this user's, None where somebody else may write into it."""
     if not hasattr(os, "getuid"):
         return None
+    import tempfile
+
     path = str(Path(tempfile.gettempdir()) / f"doctor-{os.geteuid()}")
     try:
         Path(path).mkdir(mode=0o700, exist_ok=True)

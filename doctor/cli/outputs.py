@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +71,8 @@ def _why_not_made(path: Path, *, makes_parents: bool) -> str | None:
 def _why_no_file_in(folder: Path) -> str | None:
     """Asked by making one without a name: permissions alone tell neither a read-only disk nor what root may not do."""
     try:
+        import tempfile
+
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as exc:
         return exc.strerror
