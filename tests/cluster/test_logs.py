@@ -47,8 +47,8 @@ WAITED = STEPS + (
 FAILED = STEPS + (
     "Traceback (most recent call last):\n"
     '  File "/home/user/rewards.py", line 31, in score\n'
-    "    return 1.0 / lengths[index]\n"
-    "ZeroDivisionError: float division by zero\n"
+    "    return ledger.score(shard)\n"
+    "ledger.LeaseLost: the lease of shard 4 is gone\n"
 )
 
 
