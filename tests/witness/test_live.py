@@ -155,7 +155,7 @@ def test_an_engine_that_is_late_holds_nobody_and_is_told(monkeypatch: pytest.Mon
 def test_an_engine_whose_answers_take_longer_than_the_run_waits_still_tells(name: str) -> None:
     """Each request takes so long that no round is whole by the next step: what has come by then is judged."""
     case, problem, _ = FAULTS[name]
-    stalls_s = 0.6 if case.adapter else 0.8  # which asks once more, without the adapter, before it has enough
+    stalls_s = 0.8
     ran = run(replace(case, stalls_s=stalls_s, steps=4))
     assert set(ran.named) == {problem}, ran.headlines
 
