@@ -52,7 +52,7 @@ def in_script(function: str, code: str, raised: str) -> str:
         ),
         # https://github.com/unslothai/unsloth/issues/2400
         (
-            (f'{HEADER}  File "/work/unsloth_compiled_cache/UnslothSFTTrainer.py", line 700, in _prepare_dataset\n    '
+            (f'{HEADER}  File "/home/user/unsloth_compiled_cache/UnslothSFTTrainer.py", line 700, in _prepare_dataset\n    '
              "test_text = dataset[0]\nNameError: name 'tokenizer_call' is not defined\n"),
             "",
             "`unsloth` uses `tokenizer_call`, which nothing there sets",

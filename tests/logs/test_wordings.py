@@ -16,7 +16,7 @@ from doctor.logs.failures.recursion import circle_of
 from doctor.logs.postmortem import Prepared, examine, prepare
 
 SHOWN = "PYT4665"
-OWN, LIBRARY = "/work/rewards.py", "/opt/venv/lib/python3.11/site-packages/acme/core.py"
+OWN, LIBRARY = "/home/user/rewards.py", "/opt/venv/lib/python3.11/site-packages/acme/core.py"
 ENDS = "RecursionError: maximum recursion depth exceeded"
 
 
@@ -35,7 +35,9 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
 
 
 def raised(code: str, error: str, path: str = OWN) -> str:
-    frames = f'  File "/work/train.py", line 40, in main\n    run()\n  File "{path}", line 77, in score\n    {code}\n'
+    frames = (
+        f'  File "/home/user/train.py", line 40, in main\n    run()\n  File "{path}", line 77, in score\n    {code}\n'
+    )
     return f"Traceback (most recent call last):\n{frames}{error}\n"
 
 
