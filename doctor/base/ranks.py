@@ -22,6 +22,12 @@ def ranks_text(ranks: Iterable[int]) -> str:
     return f"{shown} … (+{left})" if left else shown
 
 
+def ranks_named(ranks: Iterable[int]) -> str:
+    """For an English sentence: ``rank 3``, ``ranks 0, 2``, ``ranks 0-65, 67-9999``."""
+    numbers = set(ranks)
+    return f"rank{'s' * (len(numbers) != 1)} {ranks_text(numbers)}"
+
+
 def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
     """First and last number of each run without a gap."""
     ranges: list[tuple[int, int]] = []

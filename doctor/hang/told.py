@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doctor.base.ranks import ranks_text
+from doctor.base.ranks import ranks_named, ranks_text
 from doctor.base.redact import redact_text
 from doctor.hang.graph import Wait
 from doctor.hang.look import Hang, Node
@@ -109,12 +109,12 @@ def _locked(pid: int, hang: Hang, language: str) -> str:
 
 def _arrived(each: Arrived, language: str) -> str:
     words = WORDS[language]
-    who = "rank" if each.missing else "member"
+    members = _ranks(each.members, language) if each.missing else f"member {ranks_text(each.members)}"
     missing = words["not_arrived"].format(
-        missing=f"rank {ranks_text(each.missing)}", have=words["has" if len(each.missing) == 1 else "have"]
+        missing=_ranks(each.missing, language), have=words["has" if len(each.missing) == 1 else "have"]
     )
     return words["arrived"].format(
-        call=each.call, members=f"{who} {ranks_text(each.members)}", address=each.address,
+        call=each.call, members=_capital(members) if language == "en" else members, address=each.address,
         have=words["has" if len(each.members) == 1 else "have"], missing=missing if each.missing else "",
     )  # fmt: skip
 
@@ -204,6 +204,10 @@ def _what(wait: Wait, targets: Sequence[int], hang: Hang, language: str) -> str:
     return words[wait.kind].format(whom=whom + at, what=wait.what)
 
 
+def _ranks(ranks: Sequence[int], language: str) -> str:
+    return ranks_named(ranks) if language == "en" else f"rank {ranks_text(ranks)}"
+
+
 def name(pid: int, hang: Hang) -> str:
     """What a process is called."""
     node = hang.nodes.get(pid)
@@ -211,7 +215,7 @@ def name(pid: int, hang: Hang) -> str:
 
 
 def names(pids: Sequence[int], hang: Hang, language: str, between: str | None = None) -> str:
-    """``all 7 ranks``, ``rank 0, 2 and reward.py (pid 20)``."""
+    """``all 7 ranks``, ``ranks 0, 2 and reward.py (pid 20)``."""
     words = WORDS[language]
     called = [name(pid, hang) for pid in pids]
     ranks = sorted(int(each[5:]) for each in called if each.startswith("rank ") and each[5:].isdigit())
@@ -219,7 +223,7 @@ def names(pids: Sequence[int], hang: Hang, language: str, between: str | None = 
     parts = [each for each in called if not (each.startswith("rank ") and each[5:].isdigit())]
     if ranks:
         everybody = len(ranks) == world > 2
-        parts.insert(0, words["all"].format(count=world) if everybody else f"rank {ranks_text(ranks)}")
+        parts.insert(0, words["all"].format(count=world) if everybody else _ranks(ranks, language))
     shown, left = parts[:_MOST_NAMED], len(parts) - _MOST_NAMED
     if left > 0:
         shown = [*shown, f"+{left}"]
@@ -228,7 +232,7 @@ def names(pids: Sequence[int], hang: Hang, language: str, between: str | None = 
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("rank ", "all ", "worker ")) else text
+    return text[:1].upper() + text[1:] if text.startswith(("rank ", "ranks ", "member ", "all ", "worker ")) else text
 
 
 def as_data(hang: Hang) -> dict[str, Any]:

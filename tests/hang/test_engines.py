@@ -186,7 +186,7 @@ def test_the_store_tells_who_has_come_and_nobody_is_harmed(standing: Standing) -
     (arrived,) = hang.arrived
     assert (arrived.call, arrived.waiting, arrived.members, arrived.missing) == ("new_group", (pids[0],), (0,), ())
     assert (
-        f"member 0 has reached `new_group`, by the keys of torch's store at 127.0.0.1:{common['MASTER_PORT']}" in said
+        f"Member 0 has reached `new_group`, by the keys of torch's store at 127.0.0.1:{common['MASTER_PORT']}" in said
     )
     jsonschema.validate(told.as_data(hang), HANG)
     (standing.folder / "go").touch()

@@ -81,7 +81,7 @@ def test_ranks_wait_for_a_server_that_computes(standing: Standing) -> None:
     assert hang.graph.sinks[0] == server
     assert hang.graph.cycles == ()
     first = said.splitlines()[0]
-    assert first.startswith(f"Rank 0, 1 wait for reward_server.py (pid {server}) at :{port}, which runs `simplify"), (
+    assert first.startswith(f"Ranks 0, 1 wait for reward_server.py (pid {server}) at :{port}, which runs `simplify"), (
         first
     )
     assert "reward_server.py:11)" in first
@@ -110,7 +110,7 @@ def test_ranks_wait_for_a_server_that_computes(standing: Standing) -> None:
     assert "simplify" in page
     kept = json.loads(next((standing.run.path / "hangs").glob("*.json")).read_text("utf-8"))
     assert kept["schema"] == told.SCHEMA
-    assert kept["told"]["en"][0].startswith("Rank 0, 1 wait for reward_server.py")
+    assert kept["told"]["en"][0].startswith("Ranks 0, 1 wait for reward_server.py")
 
 
 PEER = (
