@@ -17,6 +17,8 @@ from doctor.readers.patient.carry import lay_hook
 from tests.facts.environments import facts, interpreter, lay, script, venv
 from tests.facts.test_probe import ask
 
+pytestmark = pytest.mark.process
+
 #: what each back end lays for an editable install of `/src/trl`: file -> text
 EDITABLE = {
     "setuptools finder": {

@@ -96,6 +96,7 @@ def test_words_as_bash_makes_them(script: str, expected: list[list[str]]) -> Non
     assert words(script, "big", environ={"HOME": "/root"} if "HOME" not in script else {}) == expected
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @pytest.mark.parametrize(
     "script",
@@ -122,6 +123,7 @@ def test_bash_itself_makes_the_same_words(script: str) -> None:
             assert mine == theirs
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @given(
     st.lists(
@@ -360,6 +362,7 @@ def test_a_file_that_does_not_exist_is_named(tmp_path: Path, command: str) -> No
     assert (started(tmp_path, command).missing or "").rpartition("/")[2].startswith("no.")
 
 
+@pytest.mark.process
 def test_the_grammar_is_loaded_for_scripts_alone(tmp_path: Path) -> None:
     import subprocess
     import sys

@@ -13,6 +13,8 @@ from doctor.catalogue.index import load
 from doctor.logs.postmortem import examine, prepare
 from doctor.logs.source.conditions import condition_of
 
+pytestmark = pytest.mark.process
+
 #: nothing is known but that: every failure is an unknown one
 PREPARED = prepare([each for each in load() if each.area == "unknown"])
 LIBRARY = """

@@ -11,6 +11,8 @@ import pytest
 from doctor.logs.postmortem import examine
 from tests.prepared import prepared_once
 
+pytestmark = pytest.mark.process
+
 PREPARED = prepared_once()
 FORBIDS = (
     "os.makedirs({there!r})",
