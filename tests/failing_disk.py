@@ -1,4 +1,4 @@
-"""A file system of our own in memory that, from a point on, answers with an error number: a disk that fails at will.
+"""A file system of our own in memory that, from a point on, answers with an error number, or not at all.
 
 Whoever writes to a failing device, a quota, or a network file system whose server has gone cannot be had on a machine
 of tests, but their answers can: the kernel hands on whatever a FUSE server says. Needs root, or the right to mount.
@@ -53,7 +53,7 @@ class Disk:
     """Answers requests until one too many bytes has been written, and from then on with an error number.
 
     Args:
-        number: the error.
+        number: the error; below zero, it does not answer for that many seconds, and then does again.
         after_bytes: how much is written well before it.
         everything: reading and looking fail as well; else only what changes something.
         attributes: they are still told, as a network file system's client keeps them for a while.
@@ -81,7 +81,10 @@ class Disk:
         if name == "write":
             self._left -= struct.unpack_from("<I", body, 16)[0]
         if self._left < 0 and name not in self._spared and (self._everything or name in WRITES):
-            raise OSError(self._number, "")
+            if self._number >= 0:
+                raise OSError(self._number, "")
+            time.sleep(-self._number)
+            self._left = sys.maxsize
         work: Callable[[int, bytes], bytes] | None = getattr(self, f"_on_{name}", None)
         if work is None:
             raise OSError(errno.ENOSYS, "")

@@ -20,7 +20,8 @@ from typing import Any
 from doctor.cluster.clocks import Comparisons
 from doctor.cluster.ray_child import RayChild, RayRefused, Request
 from doctor.monitors.sampler.sampling import alive
-from doctor.run.folder import Appender, Events, RunDir
+from doctor.run.appender import Appender
+from doctor.run.folder import Events, RunDir
 
 #: longest silence of the Ray driver, which tells something every second; of one node
 SILENT_S, NODE_SILENT_S, CLOSE_S = 60.0, 30.0, 12.0

@@ -17,6 +17,8 @@ from typing import Any, Optional, Union
 from doctor.base.numerals import whole_of
 from doctor.base.patterns import later
 from doctor.base.redact import redact, redact_text
+from doctor.run.appender import TORN, Appender
+from doctor.run.patience import touch
 
 SCHEMA = "doctor-run/1"
 
@@ -40,8 +42,6 @@ _LAST_WORDS = frozenset({"stop", "exception"})
 #: what a run can be doing; the innermost of nested phases counts
 PHASES = ("generation", "reward", "reference", "update", "weight_sync", "checkpoint", "eval", "other")
 
-#: ends a line that a full disk or a killed writer left half-written, so that no reader takes it for a short one
-TORN = b"#torn"
 _LONGEST_LINE = 16 << 20  # characters; an event with a long traceback has some thousands
 _TORN_END = TORN.decode() + "\n"
 
@@ -103,7 +103,10 @@ class RunDir:
     def of_environment(cls) -> Optional[RunDir]:
         """The folder of the run that this process belongs to; None outside of one."""
         path = os.environ.get(VARIABLE)
-        return cls(path) if path and os.path.isdir(path) else None  # noqa: PTH112 - pathlib raises where a disk has gone
+        if not path:
+            return None
+        # not `Path.is_dir`: it raises where a disk has gone
+        return cls(path) if touch(lambda: os.path.isdir(path), late=False) else None  # noqa: PTH112
 
     @property
     def run_json(self) -> Path:
@@ -172,67 +175,8 @@ class RunDir:
 _SHAPES: dict[str, tuple[type, ...]] = {"argv": (list,), "exit": (int,), "console": (dict,), "stopped": (dict,)}
 
 
-class Appender:
-    """Appends whole lines to one file, each call one `write`; a full disk costs lines, never an exception.
-
-    Args:
-        path: the file; its folder is made.
-        anew: what that lies in is made, too; without it a run folder that was removed stays so, and lines are lost.
-
-    """
-
-    def __init__(self, path: Path, *, anew: bool = True) -> None:
-        self.path = path
-        self._anew = anew
-        self.lost = 0  # lines that could not be written
-        self.error: Optional[int] = None  # why the last ones could not, where the system told
-        self._file: Optional[int] = None
-        self._torn = False
-
-    def write(self, text: str) -> bool:
-        """Append `text`, which ends with a line break; whether it lies in the file now."""
-        data = text.encode("utf-8", "backslashreplace")
-        written = 0
-        try:
-            if self._file is None:
-                self._file = self._open()
-            if self._torn:
-                data = TORN + b"\n" + data
-            written = os.write(self._file, data)
-        except OSError as exc:
-            self.error = exc.errno
-        if written == len(data):
-            self._torn = False
-            return True
-        self._torn = self._torn or written > 0
-        self.lost += text.count("\n")
-        return False
-
-    def _open(self) -> int:
-        self.path.parent.mkdir(parents=self._anew, exist_ok=True)
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        size = os.fstat(file).st_size
-        self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-        return file
-
-    @property
-    def empty(self) -> bool:
-        """Whether the file holds nothing yet, so that a header is due."""
-        try:
-            return self.path.stat().st_size == 0
-        except OSError:
-            return True
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            with suppress(OSError):  # a network's disk may tell a quota, or that it has gone, as late as this
-                os.close(self._file)
-            self._file = None
-
-
 class Events:
-    """Writes the events of this process; whatever goes wrong stays here.
+    """Writes the events of this process; whatever goes wrong stays here, and nobody waits for a disk that hangs.
 
     Args:
         run: the run folder.
@@ -251,6 +195,7 @@ class Events:
         #: the part of every line that says who, as JSON
         self._who = json.dumps({"host": self._host, "pid": self._pid, "rank": self._rank, "role": role})[1:-1]
         self._file = Appender(run.events(self._host, self._pid))
+        self._dropped = 0  # lines that were not even tried
 
     def write(self, kind: str, *, id: Optional[str] = None, step: Optional[int] = None, **data: Any) -> bool:  # noqa: A002 - the event's own field
         """Append one event; whether it was written.
@@ -261,22 +206,37 @@ class Events:
         """
         if kind not in KINDS:
             raise ValueError(f"no such kind of event: {kind}")
-        line = self._line(time.time_ns(), kind, id, step, data)
-        if self._file.write(line):
-            return True
-        if kind not in _LAST_WORDS:
-            return False
-        with suppress(OSError):
-            (self._run.path / ROOM).unlink()  # what was kept free for this
-        return self._file.write(line)
+        return self._soon(self._line(time.time_ns(), kind, id, step, data), last=kind in _LAST_WORDS)
 
     def write_phases(self, marks: Sequence[tuple[int, str, str, Optional[int]]]) -> bool:
         """Append marks (t_ns, name of PHASES, "begin" or "end", step) that were made before now, in one write."""
-        return self._file.write("".join([
+        return self._soon("".join([
             f'{{"t_ns": {t_ns}, {self._who}, "step": {"null" if step is None else step}, "kind": "phase", "id": null, '
             f'"data": {{"name": "{name}", "edge": "{edge}"}}}}\n'
             for t_ns, name, edge, step in marks
         ]))  # fmt: skip
+
+    def _soon(self, lines: str, *, last: bool = False) -> bool:
+        """Append lines; whether they lie in the file now."""
+        return touch(lambda: self._append(lines, last=last), False, lambda: self.drop(lines))
+
+    def drop(self, lines: str) -> None:
+        """Count lines that nobody could try to write: the next event tells how many they were."""
+        self._dropped += lines.count("\n")
+
+    def _append(self, lines: str, *, last: bool) -> bool:
+        dropped = self._dropped
+        if dropped:  # while the disk did not answer
+            told = {"what": "lines dropped", "lines": dropped}
+            lines = self._line(time.time_ns(), "monitor", None, None, told) + lines
+        done = self._file.write(lines)
+        if not done and last:
+            with suppress(OSError):
+                (self._run.path / ROOM).unlink()  # what was kept free for this
+            done = self._file.write(lines)
+        if done:
+            self._dropped -= dropped
+        return done
 
     def _line(self, t_ns: int, kind: str, id: Optional[str], step: Optional[int], data: dict[str, Any]) -> str:  # noqa: A002
         if not data and id is None:
@@ -290,7 +250,7 @@ class Events:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        touch(self._file.close, None)
 
 
 def _as_text(value: object) -> str:

@@ -9,6 +9,7 @@ import time
 from typing import Any, Optional
 
 from doctor.run.folder import Events, RunDir
+from doctor.run.patience import touch
 
 #: file of the run folder that the doctor writes the diagnosis to: {id, name, headline, remedy}
 CAUSE = "cause.json"
@@ -29,11 +30,21 @@ def write(kind: str, **data: Any) -> None:
         events.close()
 
 
+def _read(run: RunDir, name: str) -> str:
+    """Text of a file of the run folder; none where the disk does not answer.
+
+    Raises:
+        OSError: it cannot be read.
+
+    """
+    return touch(lambda: (run.path / name).read_text(encoding="utf-8"), "")
+
+
 def patience() -> float:
     """What a client waits now, from the engine's death on."""
     run = RunDir.of_environment()
     try:
-        doctor = int((run.path / PENDING).read_text(encoding="utf-8")) if run is not None else 0
+        doctor = int(_read(run, PENDING)) if run is not None else 0
         os.kill(doctor, 0)
     except (OSError, ValueError):
         doctor = 0
@@ -44,7 +55,7 @@ def heard() -> bool:
     """Whether the doctor has taken notice of the engine's death; where there is none, nobody is to be waited for."""
     run = RunDir.of_environment()
     # not `Path.exists`: it raises where the disk of the run folder has gone
-    return run is None or any(os.path.exists(run.path / each) for each in (PENDING, CAUSE))  # noqa: PTH110
+    return run is None or touch(lambda: any(os.path.exists(run.path / each) for each in (PENDING, CAUSE)), late=False)  # noqa: PTH110
 
 
 async def cause() -> Optional[dict[str, Any]]:
@@ -53,7 +64,7 @@ async def cause() -> Optional[dict[str, Any]]:
     begun = time.monotonic()
     while run is not None and time.monotonic() - begun < patience():
         try:
-            found = json.loads((run.path / CAUSE).read_text(encoding="utf-8"))
+            found = json.loads(_read(run, CAUSE))
         except (OSError, ValueError):
             await asyncio.sleep(_LOOK_S)
             continue

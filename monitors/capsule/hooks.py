@@ -26,6 +26,10 @@ AWAITED = (
 
 _installed: set[str] = set()
 
+_CAPTURE = "doctor.monitors.capsule.capture"
+#: seconds that a failing program waits for the disk of the run folder
+_PATIENCE_S = 2.0
+
 #: of the level ERROR of `logging`, below which an exception is a remark
 _ERROR = 40
 
@@ -84,11 +88,47 @@ def record(error: Any, source: str, *, ends: bool, thread: Optional[str] = None,
     try:
         if error is not None and source != "exit" and not issubclass(type(error), Exception):
             return  # an interruption: Python's exit code for it stands only as long as no other text is compiled
-        from doctor.monitors.capsule import capture
-
-        capture.record(error, source, ends=ends, thread=thread, code=code)
+        if not _read_in_time(_CAPTURE):
+            return
+        sys.modules[_CAPTURE].record(error, source, ends=ends, thread=thread, code=code)
     except Exception:  # noqa: BLE001 - the program goes the way that it would have gone
         return
+
+
+def _read_in_time(name: str) -> bool:
+    """Import one of our modules, whose disk may hang; whether it is there within two seconds."""
+    if name not in sys.modules and not _Late.imports:
+        _Late.imports = True  # nobody waits for it a second time
+        if _in_time(lambda: __import__(name)):
+            _Late.imports = False
+    return name in sys.modules
+
+
+class _Late:
+    """Whether our modules have not been read in time."""
+
+    imports = False
+
+
+def _in_time(work: Callable[[], object]) -> bool:
+    """Do what concerns the disk of the run folder, whatever comes of it; whether it is done within two seconds."""
+    import _thread
+
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def tried() -> None:
+        try:  # noqa: SIM105 - `contextlib` is not read before a failure
+            work()
+        except BaseException:  # noqa: BLE001, S110 - a folder that has gone costs what was to be written
+            pass
+        done.release()
+
+    try:
+        _thread.start_new_thread(tried, ())
+    except RuntimeError:  # the interpreter is ending
+        tried()
+    return done.acquire(timeout=_PATIENCE_S)
 
 
 def _of_sys() -> None:
@@ -181,8 +221,19 @@ def _after_fork() -> None:
 
 def _forget_signals() -> None:
     """Take the file away where nothing stands in it: the process ends by itself."""
-    if _Stacks.path is not None and _Stacks.pid == os.getpid() and os.path.getsize(_Stacks.path) == 0:
-        os.unlink(_Stacks.path)
+    path = _Stacks.path
+    if path is None or _Stacks.pid != os.getpid():
+        return
+
+    def forget() -> None:
+        if os.path.getsize(path) == 0:
+            os.unlink(path)
+
+    patience = sys.modules.get("doctor.run.patience")  # whose thread is there when no other can be started any more
+    if patience is not None:
+        patience.touch(forget, None)
+    else:
+        _in_time(forget)
 
 
 def _of_threads(module: Any) -> None:

@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Callable, Optional
 
+from doctor.run import patience
 from doctor.run.folder import VARIABLE
 
 _LOOK_EVERY_S = 0.02
@@ -65,6 +66,7 @@ def listen(stand: Callable[[Optional[str]], object]) -> None:
     if first:
         os.register_at_fork(after_in_child=_after_fork)
     threading.Thread(target=_answer, args=(own, stand), daemon=True, name=THREAD).start()
+    patience.ready()  # at the end of the process no thread can be started
 
 
 def ear() -> Optional[int]:

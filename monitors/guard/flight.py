@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from doctor.run.folder import RunDir
+from doctor.run.patience import touch
 
 #: collectives kept; what torch keeps by itself since it keeps any (FlightRecorder.hpp of torch 2.13)
 _ENTRIES = "2000"
@@ -42,7 +43,7 @@ def prepare(run: RunDir) -> dict[str, str]:
              "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_NCCL_DUMP_ON_TIMEOUT")  # fmt: skip
     if any(name in os.environ for name in taken):  # the user has a mind of their own
         return {}
-    (run.path / "stacks").mkdir(parents=True, exist_ok=True)
+    touch(lambda: (run.path / "stacks").mkdir(parents=True, exist_ok=True), None)
     os.environ.update(wanted)
     return wanted
 

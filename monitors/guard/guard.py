@@ -23,7 +23,9 @@ from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.options import options as read_options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
-from doctor.run.folder import Appender, Events, RunDir
+from doctor.run.appender import Appender
+from doctor.run.folder import Events, RunDir
+from doctor.run.patience import touch
 
 #: steps whose metrics are kept for the record of an exception, and metrics kept of each
 KEPT_STEPS, KEPT_METRICS = 50, 100
@@ -94,7 +96,7 @@ class Guard:
         self.alerts = Alerts(self.options, self.events, self.rank, self.run)
         self._policies = self.options.policies
         self._engine = RuleEngine(rules_here() if rules is None else list(rules))
-        self._metrics = None if self.run is None else Appender(self.run.metrics(self.rank))
+        self._metrics = None if self.run is None else Appender(self.run.metrics(self.rank), head=HEADER)
         self._pending: Optional[Decision] = None
         self._carried: Optional[Decision] = None
         self._stopping = False
@@ -105,7 +107,6 @@ class Guard:
         self.saves = self.stops = True
         #: told of every step
         self.on_step: Optional[Callable[[int], Any]] = None
-        self._headed = False
         self._cells: dict[str, str] = {}
         #: writes what waits for the run folder
         self.flush: Callable[[], Any] = _nothing
@@ -159,11 +160,11 @@ class Guard:
 
     @shielded
     def _write(self, step: int, t_ns: int, row: dict[str, float]) -> None:
-        if self._metrics is None or not row:
+        metrics, events = self._metrics, self.events
+        if metrics is None or events is None or not row:
             return
-        head = "" if self._headed or not self._metrics.empty else HEADER
-        lines = [f"{step},{t_ns},{self._cell(name)},{value:.9g}\n" for name, value in row.items()]
-        self._headed = self._metrics.write(head + "".join(lines))
+        lines = "".join([f"{step},{t_ns},{self._cell(name)},{value:.9g}\n" for name, value in row.items()])
+        touch(lambda: metrics.write(lines), late=False, dropped=lambda: events.drop(lines))
 
     def _cell(self, name: str) -> str:
         """The name of a metric in a row of comma separated values."""
@@ -342,7 +343,7 @@ class Guard:
             self.events.write("end", step=self.step, crashed_rules=self._engine.crashed or None)
             self.events.close()
         if self._metrics is not None:
-            self._metrics.close()
+            touch(self._metrics.close, None)
 
 
 def _nothing() -> None:

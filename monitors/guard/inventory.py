@@ -24,6 +24,7 @@ from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.wrapping import wrap
+from doctor.run.patience import touch
 
 SCHEMA = "doctor-inventory/1"
 FILE = "inventory.json"
@@ -130,8 +131,9 @@ class Inventory:
             self._guard.alarm(finding, Policy.WARN)
         assert self._guard.run is not None  # noqa: S101 - for the type checker
         path = self._guard.run.path / FILE
+        text = json.dumps(redact(data, homes=False), indent=1, default=str) + "\n"
         with suppress(OSError):
-            path.write_text(json.dumps(redact(data, homes=False), indent=1, default=str) + "\n", encoding="utf-8")
+            touch(lambda: path.write_text(text, encoding="utf-8"), 0)
 
     def _off(self) -> None:
         while self._handles:

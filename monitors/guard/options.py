@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Mapping, Optional
 
 from doctor.monitors.guard.policy import Policies
+from doctor.run.patience import touch
 
 #: `DOCTOR_GUARD_POLICY="NUM006=stop,RLX=warn"`, `DOCTOR_GUARD_LOCATE_S=10` ...
 PREFIX = "DOCTOR_GUARD_"
@@ -132,6 +133,10 @@ def _of_variables() -> dict[str, Any]:
 
 def _of_file() -> dict[str, Any]:
     """`[guard]` of the nearest doctor.toml, where this Python can read TOML (3.11 and newer, or with tomli)."""
+    return touch(_read, {})
+
+
+def _read() -> dict[str, Any]:
     path = next((each / SETTINGS for each in _folders() if (each / SETTINGS).is_file()), None)
     reader = next((each for each in map(_module, ("tomllib", "tomli")) if each is not None), None)
     if path is None or reader is None:

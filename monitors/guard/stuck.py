@@ -24,6 +24,7 @@ from doctor.monitors.guard import flight, stacks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
 from doctor.run.folder import RunDir, host_name
+from doctor.run.patience import touch
 
 if TYPE_CHECKING:
     from doctor.monitors.guard.guard import Guard
@@ -133,7 +134,7 @@ class Watch:
         if os.getpid() != self._pid:  # a fork has no such thread and no watchdog, and the file is its parent's
             return
         with suppress(Exception):
-            self._disarm()
+            touch(self._disarm, None)
 
     def _look_on(self) -> None:
         while not self._ended.wait(self._tick_s):

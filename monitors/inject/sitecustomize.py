@@ -67,12 +67,14 @@ class _Awaiting(object):
 
 
 class _OwnFolder(object):
-    """Finds what lies in our folder; on a disk that has gone there is nothing, and nobody's import fails."""
+    """Finds our package, the only one in our folder; nobody else's import waits for its disk, or fails over it."""
 
     def __init__(self, finder):
         self.finder = finder
 
     def find_spec(self, name, target=None):
+        if name != "doctor":
+            return None
         try:
             return self.finder.find_spec(name, target)
         except OSError:
@@ -80,6 +82,16 @@ class _OwnFolder(object):
 
     def invalidate_caches(self):
         self.finder.invalidate_caches()
+
+
+class _Nothing(object):
+    """Stands for the archive of this hook, of which Python has read all that it asks for."""
+
+    def find_spec(self, name, target=None):
+        return None
+
+    def invalidate_caches(self):
+        """The archive is not read again: its disk may hang."""
 
 
 def _own(folder):
@@ -125,7 +137,8 @@ def _start():
     if sys.version_info < (3, 9):
         return
     sys.path.append(os.path.join(_ROOT, "lib"))
-    _own(sys.path[-1])  # this hook itself is an archive, of which Python has read all that it asks for
+    _own(sys.path[-1])
+    sys.path_importer_cache[_HERE] = _Nothing()
     os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
     awaiting = _Awaiting()
     sys.meta_path.insert(0, awaiting)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Optional
 
 from doctor.base.redact import redact
 from doctor.monitors.rehearse.settings import settings
-from doctor.run.folder import Appender, host_name
+from doctor.run.appender import Appender
+from doctor.run.folder import host_name
 
 if TYPE_CHECKING:
     from types import TracebackType

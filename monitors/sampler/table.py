@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from doctor.monitors.sampler.clock import Now, iso
-from doctor.run.folder import Appender, cell, host_name
+from doctor.run.appender import Appender
+from doctor.run.folder import cell, host_name
 
 Row = Mapping[str, Any]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import doctor
-from doctor.run.folder import Appender, Events, RunDir, cell, read_events, read_rows
+from doctor.run.appender import Appender
+from doctor.run.folder import Events, RunDir, cell, read_events, read_rows
 from tests.e2e.environments import python_of
 
 ROOT = Path(doctor.__file__).parents[1]
