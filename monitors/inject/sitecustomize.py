@@ -87,7 +87,7 @@ class _OwnFolder(object):
 class _Nothing(object):
     """Stands for the archive of this hook, of which Python has read all that it asks for."""
 
-    def find_spec(self, name, target=None):
+    def find_spec(self, name, target=None):  # noqa: ARG002 - as finders have it
         return None
 
     def invalidate_caches(self):
