@@ -41,6 +41,8 @@ from doctor.logs.verdict import Beyond, Verdict, judge
 if TYPE_CHECKING:
     from doctor.logs.read.archives import Opened
 
+#: values of a metric below which nobody can say where it goes
+_COURSE = 5
 _PACKAGES_SHOWN = ("torch", "trl", "vllm", "deepspeed", "accelerate", "transformers", "peft", "verl", "ray")
 
 
@@ -130,7 +132,7 @@ def examine(
         "postmortem", target, outcome, dict(catalogue.entries), language, outcome.seconds,
         fixes=fixable(catalogue.entries.values()), verdict=_verdict(outcome.findings, catalogue, whole=end.well),
         chain=tuple(vars(each) for each in ranked.chain), series=seen.live.series,
-        not_seen=("metrics", *seen.live.not_seen) if end.untold else seen.live.not_seen,
+        not_seen=(*end.untold, *seen.live.not_seen),
         unjudged=seen.live.unjudged, wasted=tuple(each.as_data() for each in spent),
     )  # fmt: skip
     return Postmortem(diagnosis, case, ranked, opened, seen.held, seen.written)
@@ -214,13 +216,14 @@ class _End:
 
     Args:
         well: it was seen, all was read, something was judged, and nothing was found.
-        untold: it was seen and said to be good, and no metric tells what was learnt.
+        untold: it was seen, and what keeps it from being called good: no metric tells what was learnt (`metrics`), or so
+            few values that nobody can say where one goes (`course`).
         witness: on what the word that all is well rests, one clause each.
 
     """
 
     well: bool
-    untold: bool
+    untold: tuple[str, ...]
     witness: tuple[str, ...]
 
 
@@ -230,7 +233,7 @@ def _end(seen: _Seen, findings: Sequence[Finding], *, read_all: bool) -> _End:
     ended = bool(end_of(case)) and not alarming
     something = case.lines > 0 or bool(live.judged)  # a program that printed nothing gave nothing to judge
     whole = ended and something and read_all
-    untold = whole and _untold(case, live)
+    untold = tuple(_untold(case, live)) if whole else ()
     return _End(whole and not untold, untold, tuple(_witness(case, live)) if ended else ())
 
 
@@ -301,10 +304,13 @@ def _witness(case: Case, live: Live) -> Iterable[str]:
         yield f"judged: {', '.join(live.judged)}"
 
 
-def _untold(case: Case, live: Live) -> bool:
-    """Whether a training says that it has ended and no metric of it was judged: nobody can say that it went well."""
+def _untold(case: Case, live: Live) -> Iterable[str]:
+    """What keeps the end of a training from being called good: that nobody can say what was learnt in it."""
     said = case.marks.success
-    return said is not None and "train" in said.text.lower() and not (live.judged or case.marks.served)
+    if said is not None and "train" in said.text.lower() and not (live.judged or case.marks.served):
+        yield "metrics"
+    elif live.judged and max(live.courses[name].count for name in live.judged) < _COURSE:
+        yield "course"
 
 
 def _remarks(seen: _Seen) -> Iterable[str]:

@@ -57,12 +57,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
         "verdict_untold": "Nothing wrong found; not judged: these logs have no training metrics",
+        "verdict_few": "Nothing wrong found in a few values, which are too few to call the run healthy",
         "verdict_used": "The run succeeded; its use of the machine has problems: see below",
         "not_seen": "not seen: {what}",
         "not_seen_sampler_learner": "sampler = learner (no log probabilities of the engine)",
         "not_seen_groups": "deviation within groups", "not_seen_entropy": "entropy", "not_seen_kl": "KL and clipping",
         "not_seen_lengths": "lengths of the answers", "not_seen_gradient": "gradient norm",
         "not_seen_held_out": "a held-out score", "not_seen_metrics": "any metric that a rule judges",
+        "not_seen_course": "where the metrics go (too few values)",
         "unjudged": "metrics that no rule judges: {names}",
         "verdict_open": "Nothing wrong found, but too little was seen to call the run healthy",
         "nodes": "{count:,} of {of:,} nodes",
@@ -108,12 +110,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
         "verdict_healthy": "正常:这些日志中没有出错",
         "verdict_untold": "没有发现问题;未作判断:这些日志不含训练指标",
+        "verdict_few": "少数几个数值中没有发现问题;数值太少,不足以判定运行正常",
         "verdict_used": "运行正常结束,但对机器的使用存在问题,见下文",
         "not_seen": "未看到:{what}",
         "not_seen_sampler_learner": "采样器 = 学习器(没有引擎的对数概率)",
         "not_seen_groups": "组内差异", "not_seen_entropy": "熵", "not_seen_kl": "KL 与裁剪",
         "not_seen_lengths": "回答长度", "not_seen_gradient": "梯度范数",
         "not_seen_held_out": "留出集得分", "not_seen_metrics": "任何有规则判断的指标",
+        "not_seen_course": "指标的走向(数值太少)",
         "unjudged": "没有规则判断的指标:{names}",
         "verdict_open": "没有发现问题,但看到的内容太少,不能说运行是健康的",
         "nodes": "{of:,} 个节点中的 {count:,} 个",
@@ -303,8 +307,10 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
         return ""
     findings = report["findings"][: report["run"]["causes"] if "run" in report else None]
     if verdict == "unknown" and all(each["severity"] == "info" for each in findings):
-        untold = "metrics" in report.get("judged", {}).get("not_seen", ())
-        return words["verdict_untold" if untold else "verdict_open"]
+        missing = report.get("judged", {}).get("not_seen", ())
+        return words[
+            "verdict_untold" if "metrics" in missing else "verdict_few" if "course" in missing else "verdict_open"
+        ]
     if verdict == "healthy" and any(each["severity"] != "info" for each in report["findings"]):
         return words["verdict_used"]
     if verdict != "known":

@@ -187,7 +187,24 @@ def test_a_limit_takes_points_away_bit_by_bit(prepared: Prepared, tmp_path: Path
 
 def test_a_short_test_with_an_end_may_cut_all(prepared: Prepared, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(CUT % (0.4, 1.0) * 3 + "{'train_runtime': 12.5, 'train_loss': 0.5}\n")
-    assert examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis.verdict == "healthy"
+    assert not examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis.outcome.findings
+
+
+def test_words_beside_an_excerpt_are_heard_although_its_run_came_to_an_end(prepared: Prepared, tmp_path: Path) -> None:
+    text = CUT % (0.4, 1.0) * 3 + "{'train_runtime': 12.5, 'train_loss': 0.5}\n"
+    assert first(prepared, tmp_path, text, "GRPOConfig(max_completion_length=80)").problem.id == "RLX011"
+
+
+def test_of_few_values_health_is_not_claimed(prepared: Prepared, tmp_path: Path) -> None:
+    row = "{'loss': 0.%d, 'grad_norm': 1.2, 'epoch': 0.1}\n"
+    verdicts = {}
+    for count in (4, 5):
+        text = "".join(row % (90 - each) for each in range(count)) + "{'train_runtime': 12.5, 'train_loss': 0.5}\n"
+        (tmp_path / "train.log").write_text(text)
+        diagnosis = examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis
+        assert not diagnosis.outcome.findings
+        verdicts[count] = (diagnosis.verdict, "course" in diagnosis.not_seen)
+    assert verdicts == {4: ("unknown", True), 5: ("healthy", False)}
 
 
 @pytest.mark.parametrize("said", WARNINGS, ids=lambda each: each.parent.name)

@@ -27,7 +27,7 @@ UNKNOWN = """Traceback (most recent call last):
   File "/home/someone/[red]train[/red]<b>.py", line 3, in <module>
 Oddity: [bold]<script>alert(1)</script>
 """
-METRICS = "".join(f"{{'loss': '0.{n}', 'grad_norm': '0.5', 'epoch': '{n}'}}\n" for n in range(1, 4))
+METRICS = "".join(f"{{'loss': '0.{n}', 'grad_norm': '0.5', 'epoch': '{n}'}}\n" for n in range(1, 7))
 HEALTHY = METRICS + "{'train_runtime': '12.5', 'train_loss': '0.1'}\n"
 
 

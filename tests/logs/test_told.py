@@ -407,3 +407,15 @@ def test_where_nodes_meet_is_told_by_batch_scripts_and_code(text: str, name: str
 @pytest.mark.parametrize("text", ["#SBATCH --nodes=2-4", "connected to tcp://localhost:8265", "#SBATCH --nodelist=4"])
 def test_what_does_not_tell_where_nodes_meet(text: str) -> None:
     assert not {"NNODES", "MASTER_ADDR"} & {each.name for each in of_line(text, 1)}
+
+
+def test_code_is_judged_although_its_run_came_to_an_end(prepared: Prepared, tmp_path: Path) -> None:
+    log, context = tmp_path / "train.log", tmp_path / "context.txt"
+    log.write_text("{'loss': 1.5, 'epoch': 0.3}\n{'loss': 1.3, 'epoch': 0.9}\n{'train_runtime': 31.0, 'epoch': 1.0}\n")
+    context.write_text(
+        "tokenizer.pad_token = tokenizer.eos_token\n"
+        "model, tokenizer = setup_chat_format(model=model, tokenizer=tokenizer)\n"
+        "trainer = SFTTrainer(model=model, args=sft_config, train_dataset=rows, tokenizer=tokenizer)\ntrainer.train()\n"
+    )
+    outcome = examine([str(log)], context=[context], prepared=prepared).diagnosis.outcome
+    assert [each.problem.id for each in outcome.findings] == ["DAT3073/pad_is_end"]

@@ -59,13 +59,17 @@ def judged(
     case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
 ) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
     """What the laws over whole courses say, or those over what a few lines show; a bug of ours costs only that."""
-    short = case.lines <= _EXCERPT and not (case.failures or case.exits or end_of(case))
+    short = case.lines <= _EXCERPT and not (case.failures or case.exits)
+    # whoever quotes lines to the end quotes a run that is over, unless words beside it say what ails it
+    excerpt = short and not (end_of(case) and not case.given.text)
     if not (found or short):
         return (), ()
     try:
         total = total if total is not None else (case.marks.steps or (0, None))[1]
         words = _words(case) if short else ""
-        courses = Courses(found, settings_of(case), total, tuple(compared(case, found)), short, _versions(case), words)
+        courses = Courses(
+            found, settings_of(case), total, tuple(compared(case, found)), excerpt, _versions(case), words
+        )
         answers = (
             function(courses)
             for entry in entries.values()

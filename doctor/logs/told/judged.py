@@ -93,9 +93,9 @@ def joined(
 def _joined(
     findings: tuple[Finding, ...], case: Case, entries: Mapping[str, Entry], unknown: set[str], *, well: bool
 ) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
-    if well and not findings:
-        return (), ()  # nothing is to be explained, and what would have ended it did not
     world = world_in(case)
+    if well and not findings and not case.pasted:
+        return (), ()  # nothing is to be explained, and what would have ended it did not
     findings = tuple(each for each in findings if each.problem.id in unknown or not _of_code(each, case))
     crashed: list[Crashed] = []
     judged = [] if not list(world) else list(_judged(entries.values(), world, crashed, present=case.pasted))
