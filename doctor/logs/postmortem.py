@@ -216,8 +216,8 @@ class _End:
 
     Args:
         well: it was seen, all was read, something was judged, and nothing was found.
-        untold: it was seen, and what keeps it from being called good: no metric tells what was learnt (`metrics`), or so
-            few values that nobody can say where one goes (`course`).
+        untold: it was seen, and what keeps it from being called good: no metric tells what was learnt (`metrics`), or
+            so few values do that nobody can say where they go (`course`).
         witness: on what the word that all is well rests, one clause each.
 
     """
