@@ -16,7 +16,7 @@ from doctor.catalogue.bites import rank_of
 from doctor.catalogue.finding import Finding, Skip
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
-from doctor.catalogue.problem import AREAS
+from doctor.catalogue.problem import AREAS, Severity
 from doctor.catalogue.words import words_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from doctor.facts.packages import Packages
 
 _TOO_OLD = "PYT001"  # the interpreter can have no TRL with GRPO
+#: found from sources at large; a problem of its own says the same in better words
+_GENERAL = frozenset({"LCH6560/source"})
 _CONFIDENCES = ("confirmed", "likely")
 
 
@@ -57,6 +59,7 @@ def run_checks(entries: Iterable[Entry], world: World, found: Collection[str] = 
     run = Run(found_ids=set(found))
     for entry in in_order(entries):
         judge_entry(run, entry, world)
+    _drop_repeated(run)
     _drop_unattainable(run, world)
     findings = in_order_of_importance(run.findings, bites_of(entries))
     seconds = time.monotonic() - started
@@ -81,6 +84,19 @@ def areas_of(judged: Mapping[str, int], skipped: Iterable[Skipped]) -> Mapping[s
 def in_order_of_importance(findings: Iterable[Finding], bites: Mapping[str, str]) -> tuple[Finding, ...]:
     """What the others hang on, then by severity, by when it bites, by confidence; the same order every time."""
     return tuple(sorted(findings, key=lambda finding: importance(finding, bites)))
+
+
+def _drop_repeated(run: Run) -> None:
+    """What a general problem says of a setting is left out where a problem of its own says it of the same one."""
+    for finding in [each for each in run.findings if each.problem.id in _GENERAL]:
+        quoted = {each.text for each in finding.evidence if each.text}
+        nearer = next(
+            (each for each in run.findings if each.problem.id not in _GENERAL and each.severity is not Severity.INFO
+             and any(one.text in quoted for one in each.evidence)), None,
+        )  # fmt: skip
+        if nearer is not None:
+            run.findings.remove(finding)
+            run.skipped.append(Skipped(finding.problem.id, f"{nearer.problem.id} was found"))
 
 
 def _drop_unattainable(run: Run, world: World) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.catalogue.coverage import OPEN, coverage
+from doctor.catalogue.coverage import OPEN, coverage, markdown
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import load_with_faults
 from doctor.catalogue.words import words_of
@@ -45,6 +45,13 @@ def test_checks_that_foretell_their_error_are_seen_after_the_end():
 def test_every_problem_has_a_detector_or_a_reason_at_each_time():
     rows = coverage(load_with_faults()[0])
     assert not [(row.id, time) for row in rows for time, why in row.why_not.items() if why == OPEN]
+
+
+def test_the_page_of_the_documentation_has_these_numbers():
+    """`doctor dev coverage --format markdown` makes them; the words in front of the tables are the page's own."""
+    page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text("utf-8")
+    made = markdown(tuple(coverage(load_with_faults()[0])))
+    assert page[page.index("| area |") :] == made[made.index("| area |") :]
 
 
 def test_a_problem_may_be_foreseen_by_the_checks_of_others():

@@ -18,6 +18,7 @@ from doctor.catalogue.index import Entry, build, load, read_entry
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.outcome import Skipped
 from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem, Severity
+from doctor.diagnosis import runner
 from doctor.diagnosis.runner import areas_of, facts_needed, in_order_of_importance, run_checks
 from doctor.facts.packages import Distribution, Packages
 
@@ -220,3 +221,23 @@ def test_what_does_not_apply_is_silent_and_not_a_blind_spot(tmp_path: Path) -> N
     assert not outcome.findings
     assert not outcome.skipped
     assert outcome.checks_run == 0
+
+
+def test_a_general_finding_is_left_out_beside_one_about_the_same_setting(tmp_path: Path) -> None:
+    quoted = "Observed.quoted('launch command', '--a 1')"
+    body = f"from doctor.base.evidence import Observed; yield found(PROBLEM, MESSAGE, x=1, evidence=({quoted},))"
+    general = entry_of(tmp_path, id="LCH9901", severity="ERROR", body=body)
+    own, other = (
+        entry_of(tmp_path, id=name, severity="ERROR", body=body.replace("--a 1", word))
+        for name, word in (("LCH9902", "--a 1"), ("LCH9903", "--b 1"))
+    )
+    ids = []
+    for beside in (own, other):
+        run = runner.Run()
+        for entry in (general, beside):
+            runner.judge_entry(run, entry, world_of({"packages": installed(trl="1.0.0")}))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(runner, "_GENERAL", frozenset({"LCH9901"}))
+            runner._drop_repeated(run)
+        ids.append([each.problem.id for each in run.findings])
+    assert ids == [["LCH9902"], ["LCH9901", "LCH9903"]]

@@ -35,11 +35,11 @@ CAUGHT = {
 
 FRESH: dict[str, dict[str, Any]] = {
     name: case
-    for file in ("fresh.yaml", "fresh_two.yaml", "fresh_three.yaml")
+    for file in ("fresh.yaml", "fresh_two.yaml", "fresh_three.yaml", "fresh_four.yaml")
     for name, case in read_cases(Path(__file__).with_name(file)).items()
 }
-#: case of the three files -> the finding that names its cause; the first five of one and the first two of each of the
-#: others were caught in the first run
+#: case of the files -> the finding that names its cause; the first five of the first, the first two of each of the two
+#: behind it and the first three of the fourth were caught in the first run
 FRESH_CAUGHT = {
     "trl-two-sizes-of-a-generation": "TRL3814/twice", "vllm-heads-over-eight": "VLL9193/heads",
     "verl-key-of-the-other-trainer": "VRL001", "ttrl-keys-of-a-fork": "VRL001", "olmocr-groups-of-28": "TRL3814/groups",
@@ -54,6 +54,8 @@ FRESH_CAUGHT = {
     "open-instruct-file-as-a-word": "TRL064", "llamafactory-resumes-from-nothing": "CKP004",
     "verl-rows-as-downloaded": "DAT1825/verl",
      "trl-prompts-over-the-servers-context": "TRL056",
+    "trl-trainer-newer-than-transformers": "PYT0301/trl_newer_than_transformers",
+    "sppo-transformers-too-old-for-vllm": "PYT014", "llamafactory-key-of-before": "TRL2205/frameworks",
 }  # fmt: skip
 
 

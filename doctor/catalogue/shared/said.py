@@ -109,7 +109,7 @@ def settings_of(
     launch: Launch, training: Training | None, verl: VerlConfig | None, framework: FrameworkConfig | None
 ) -> dict[str, Observed]:
     """Every setting by its name; what is nearer to the command line counts."""
-    found_settings: dict[str, Observed] = dict(_options(launch))
+    found_settings: dict[str, Observed] = dict(options_of(launch))
     for settings in (
         framework.settings if framework is not None else {},
         verl.base if verl is not None else {},
@@ -121,7 +121,7 @@ def settings_of(
     return found_settings
 
 
-def _options(launch: Launch) -> dict[str, Observed]:
+def options_of(launch: Launch) -> dict[str, Observed]:
     """`--name value` and `--name` of a program that the doctor does not know."""
     words = launch.argv
     options: dict[str, Observed] = {}

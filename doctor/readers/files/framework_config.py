@@ -22,8 +22,16 @@ _MODULES = (
 )  # fmt: skip
 #: programs whose names are common words: only with the form in which prime-rl takes its files
 _OF_PRIME = frozenset({"rl", "sft", "trainer", "orchestrator", "inference"})
-_IMPORT = later(r"^\s*(?:from|import)\s+(nemo_rl|areal|slime|skyrl_train)\b", re.MULTILINE)
-_IMPORTED = {"nemo_rl": "nemo_rl", "areal": "areal", "slime": "slime", "skyrl_train": "skyrl"}
+_IMPORT = later(
+    r"^\s*(?:from|import)\s+(nemo_rl|areal|slime|skyrl_train|llamafactory(?=\.train|\.launcher|\.cli))\b", re.MULTILINE
+)
+_IMPORTED = {
+    "llamafactory": "llamafactory",
+    "nemo_rl": "nemo_rl",
+    "areal": "areal",
+    "slime": "slime",
+    "skyrl_train": "skyrl",
+}
 _FILE = later(r"\S+\.(?:ya?ml|json|toml)")
 _OVERRIDE = later(r"[+~]{0,2}([A-Za-z_][\w.\-]*)=(.*)", re.DOTALL)
 #: options that name a file of settings, or that say nothing of the training
