@@ -283,6 +283,7 @@ def test_crash_of_the_doctor(planted: Planted, monkeypatch: pytest.MonkeyPatch, 
         assert planted.leaks(capsys.readouterr().err) == []
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("catalogue_read_once")
 @EACH_LINE
 def test_refusals(planted: Planted, capsys) -> None:
