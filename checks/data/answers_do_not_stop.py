@@ -1,0 +1,47 @@
+"""Judges answers-do-not-stop (DAT3984), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from doctor.base.patterns import later
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+MESSAGE, PADDING, BASE, ROWS = TOML["main"], TOML["padding"], TOML["base"], TOML["rows"]
+
+#: a sentence that says so; what is generated must be named within it, for other things are not stopped either
+_COMPLAINT = later(
+    r"(?im)^(?=.*(?:generat|answer|output|completion|response|infer|\bmodel\b|\bvllm\b|\beos\b|回答|输出|生成|推理)).*"
+    r"(?:(?:\b(?:never|not|cannot)|n't) (?:\w+ ){0,2}stop(?:s|ping)?\b|\bwithout a stop token\b|\bgo(?:es)? on (?:and on|with new)\b"
+    r"|\b(?:until|to|till) (?:(?:the|its) )?(?:length limit|limit of (?:the )?length|maximum length|max_(?:new_)?tokens)\b"
+    r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|不会?停|停不下来|一直(?:循环)?(?:重复|输出))"
+)
+_PAD_IS_END = later(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
+#: names of base models, whose instruct models have another name: Qwen 1.5 to 2.5, Qwen 3, Llama 3, Mistral, Gemma
+_BASE_MODEL = later(
+    r"(?i)(?<![\w-])(?:Qwen(?:1\.5|2(?:\.5|_5)?)-(?:(?:Math|Coder)-)?\d+(?:\.\d+)?B|(?:Meta-)?Llama-3(?:\.\d)?-\d+B|Mistral-7B"
+    r"-v0\.\d|gemma-(?:[23]-)?\d+b)(?![\w.-]*(?:instruct|chat|-it\b|awq|gptq))(?:-(?:base|pt))?(?![\w-])|Qwen3-[\d.]+B-Base"
+)
+_TRAINED = later(r"(?i)\bsft\b|SFT(?:Trainer|Config)|\btemplate\b|train")
+#: what a program says of its labels tells more than a list of what to look at
+_SUPERVISED = later(r"(?i)\b(?:targets?|labels?|supervised|in the loss)\b")
+_PAIR = later(r"['\"]prompt['\"]\s*:.*['\"]completion['\"]\s*:")
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """What a person says of the answers, and what else the text shows that explains it."""
+    words = courses.words
+    if not words or _COMPLAINT.search(words) is None:
+        return None
+    model = _BASE_MODEL.search(words)
+    if _PAD_IS_END.search(words) is not None:
+        return found(PROBLEM, PADDING, confidence=LIKELY)
+    if _PAIR.search(words) is not None and "eos_token" not in words:
+        return found(PROBLEM, ROWS, confidence=LIKELY)
+    if model is not None and _TRAINED.search(words) is not None:
+        return found(PROBLEM, BASE, confidence=LIKELY, model=model[0])
+    return None if _SUPERVISED.search(words) is not None else found(PROBLEM, MESSAGE, confidence=LIKELY)
