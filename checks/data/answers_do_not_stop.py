@@ -16,8 +16,10 @@ MESSAGE, PADDING, BASE, ROWS = TOML["main"], TOML["padding"], TOML["base"], TOML
 #: a sentence that says so; what is generated must be named within it, for other things are not stopped either
 _COMPLAINT = later(
     r"(?im)^(?=.*(?:generat|answer|output|completion|response|infer|\bmodel\b|\bvllm\b|\beos\b|回答|输出|生成|推理)).*"
-    r"(?:(?:\b(?:never|not|cannot)|n't) (?:\w+ ){0,2}stop(?:s|ping)?\b|\bwithout a stop token\b|\bgo(?:es)? on (?:and on|with new)\b"
-    r"|\b(?:until|to|till) (?:(?:the|its) )?(?:length limit|limit of (?:the )?length|maximum length|max_(?:new_)?tokens)\b"
+    r"(?:(?:\b(?:never|not|cannot)|n't) (?:\w+ ){0,2}stop(?:s|ping)?\b|\bwithout a stop token\b"
+    r"|\bgo(?:es)? on (?:and on|with new)\b"
+    r"|\b(?:until|to|till) (?:(?:the|its) )?(?:length limit|limit of (?:the )?length|maximum length"
+    r"|max_(?:new_)?tokens)\b"
     r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|不会?停|停不下来|一直(?:循环)?(?:重复|输出))"
 )
 _PAD_IS_END = later(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")

@@ -126,6 +126,39 @@ _ROLLOUTS = ("reward", "kl", "completions/mean_length", "reward_std")
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
+    """A NaN of one side of a pair, or from the first step on where nothing is sampled."""
+    return _of_one_side(courses) or _of_the_pass(courses)
+
+
+#: metrics of the two answers of a pair
+_SIDES = (("logps/rejected", "logps/chosen"), ("logps/chosen", "logps/rejected"))
+#: losses of preference training that divide a log probability by its number of tokens
+#: https://huggingface.co/docs/trl/cpo_trainer
+_BY_LENGTH = later(r"(?i)simpo|orpo|\bipo\b|\bcpo|length_normal|average_log_prob")
+
+
+def _of_one_side(courses: Courses) -> Optional[Finding]:
+    """Answers of one side alone are NaN at first: then what they are made of is, and not the weights."""
+    for lost, kept in _SIDES:
+        bad, well = courses.of.get(lost), courses.of.get(kept)
+        if bad is None or well is None or bad.nan_from is None or bad.nan_from == 1:
+            continue
+        if well.nan_from is not None and well.nan_from <= bad.nan_from:
+            continue
+        length = next((f"{name}={courses.settings[name]}" for name in _LENGTHS if name in courses.settings), "")
+        divided = _BY_LENGTH.search(f"{courses.words} {courses.settings.get('loss_type', '')}") is not None
+        return found(
+            PROBLEM, TOML["side"], confidence=LIKELY, severity=ERROR, where=Where(file=bad.source, step=bad.nan_from),
+            lost=lost, kept=kept, step=step_text(bad.nan_from), length=length, divided="yes" if divided else "",
+        )  # fmt: skip
+    return None
+
+
+#: lengths at which pairs are cut
+_LENGTHS = ("max_length", "max_prompt_length", "max_completion_length", "cutoff_len")
+
+
+def _of_the_pass(courses: Courses) -> Optional[Finding]:
     """A NaN from the first step on where nothing is sampled: the pass itself makes it, and settings say how it runs."""
     norm, loss = courses.of.get("grad_norm"), courses.of.get("loss")
     if norm is None or loss is None or any(each in courses.of for each in _ROLLOUTS):

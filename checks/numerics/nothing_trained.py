@@ -6,6 +6,7 @@ import math
 from typing import Optional
 
 from doctor.base.history import History
+from doctor.base.patterns import later
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
@@ -412,3 +413,33 @@ def _off_by_accumulation(courses: Courses) -> Optional[Finding]:
         PROBLEM, SHARE, confidence=LIKELY, severity=WARNING, where=Where(file=loss.source, step=loss.last_step),
         loss=f"{loss.last:.3g}", evaluation=f"{held_out.last:.3g}", steps=f"{steps:g}", larger=ratio < 1,
     )  # fmt: skip
+
+
+#: lines that a person quotes, and how far a loss has then fallen that learns
+LINES, LEARNT = 3, 0.9
+_ENGINE = later(r"(?i)deepspeed|\bfsdp\b|zero-?[123]\b")
+_REDUCTION = later(r"reduction\s?=\s?['\"]none['\"]")
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """A norm of exactly 0 in all lines shown: cut off where the loss stands, measured wrongly where it falls."""
+    norm, loss = courses.always("grad_norm", 0.0, 0.0), courses.of.get("loss")
+    if norm is None or loss is None or not courses.excerpt or norm.count < LINES or not loss.low >= LIVING:
+        return None
+    if any(name in courses.of for name in _REWARDS):
+        return None
+    where = Where(file=norm.source, step=norm.last_step)
+    told = {
+        "count": norm.count,
+        "first": f"{loss.first:.3g}",
+        "loss": f"{loss.last:.3g}",
+        "step": step_text(norm.last_step),
+    }
+    if loss.last == loss.low <= LEARNT * loss.first:
+        engine = "DeepSpeed" if _ENGINE.search(courses.words) else ""
+        return found(
+            PROBLEM, TOML["unmeasured"], confidence=LIKELY, severity=WARNING, where=where, engine=engine, **told
+        )
+    if reduced := _REDUCTION.search(courses.words):
+        return found(PROBLEM, TOML["reduced"], confidence=LIKELY, where=where, reduction=reduced[0], **told)
+    return found(PROBLEM, CUT_OFF, confidence=LIKELY, where=where, **told)

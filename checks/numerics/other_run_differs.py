@@ -45,3 +45,23 @@ def of_courses(courses: Courses) -> Finding | None:
 def _factor(each: Compared) -> float:
     small, large = sorted((abs(each.here), abs(each.there)))
     return large / small if small > 0 else float("inf")
+
+
+#: a sentence that says how the loss goes with the accumulation
+_GROWS = later(
+    r"(?i)\bloss\b[^.\n]{0,40}\b(?:increas|grow|scal|ris|multipl|proportional)\w*[^.\n]{0,40}\baccumulat"
+    r"|\baccumulat[^.\n]{0,60}\bloss\b[^.\n]{0,40}\b(?:increas|grow|larger|higher|bigger|multipl)"
+)
+#: a similarity of what two programs compute of the same weights; kernels in bf16 leave 0.99 and more
+_SIMILAR = later(r"(?i)\b(?:cosine )?similarity\b[^:=\n]{0,60}[:=]\s?(?P<value>0\.\d+)")
+_ALIKE = 0.95
+
+
+def of_quoted(courses: Courses) -> Finding | None:
+    """What a person found out by comparing, in words alone."""
+    if _GROWS.search(courses.words):
+        return found(PROBLEM, TOML["grows"], confidence=LIKELY)
+    told = _SIMILAR.search(courses.words)
+    if told is None or float(told["value"]) >= _ALIKE:
+        return None
+    return found(PROBLEM, TOML["unlike"], confidence=LIKELY, similarity=told["value"])

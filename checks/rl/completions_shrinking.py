@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
@@ -139,7 +140,28 @@ _OBJECTIVES = {"loss_type": ("grpo",), "loss_agg_mode": ("seq-mean-token-mean",)
 
 
 def of_quoted(courses: Courses) -> Optional[Finding]:
-    """Lengths that fall by half over the lines that a person quotes, beside a reward that does not fall."""
+    """Lengths that fall by half over the lines that a person quotes: by and by beside a reward, or all at once."""
+    return _by_and_by(courses) or _at_once(courses)
+
+
+#: what is left of lengths and of the time of a step where requests are broken off, in programs that sample meanwhile
+BROKEN_OFF = 0.35
+_MEANWHILE = later(r"one_step_off|fully_async|train_async|async_rl|\basync\b")
+
+
+def _at_once(courses: Courses) -> Optional[Finding]:
+    """Answers and steps that are short from the second line on, in a run whose engine samples while it is updated."""
+    length, time = courses.fell("completions/mean_length", BROKEN_OFF), courses.fell("step_time", BROKEN_OFF)
+    if length is None or time is None or _MEANWHILE.search(courses.words) is None:
+        return None
+    return found(
+        PROBLEM, TOML["broken_off"], confidence=LIKELY, where=Where(file=length.source, step=length.last_step),
+        before=f"{length.first:.0f}", now=f"{length.last:.0f}", count=length.count,
+    )  # fmt: skip
+
+
+def _by_and_by(courses: Courses) -> Optional[Finding]:
+    """Lengths that fall beside a reward that does not."""
     length, reward = courses.fell("completions/mean_length", HALF), courses.of.get("reward")
     if length is None or reward is None or length.count < QUOTED or reward.last < reward.first:
         return None

@@ -23,7 +23,8 @@ class Course:
     """One metric of a run: how many values, which of them, and where they stand.
 
     `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond. `leap` is the
-    largest rise from one of them to the next.
+    largest rise from one of them to the next, `nan_from` the step of the first NaN, or its number where no step is
+    told.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Course:
     last_step: int | None
     source: str
     leap: float = 0.0
+    nan_from: int | None = None
 
 
 @record

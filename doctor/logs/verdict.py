@@ -412,7 +412,9 @@ class _Order:
         Of a few lines that a person quotes the end was not quoted: there what spoils the training is their subject.
         """
         loud = [each.finding for each in self.helpers if each.finding.severity is not INFO]
-        quoted = self.case.lines <= _QUOTED and any(each.problem.id.startswith(OF_TRAINING) for each in loud)
+        # a note that explains what the few lines show is the answer to the question that they ask
+        seen = loud or self.beyond.shown
+        quoted = self.case.lines <= _QUOTED and any(each.problem.id.startswith(OF_TRAINING) for each in seen)
         return quoted or any(each.problem.ends_run for each in (*self.live, *loud))
 
 

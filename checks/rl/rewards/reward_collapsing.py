@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
@@ -118,6 +119,14 @@ LEFT, SOME, LINES = 0.4, 0.05, 6
 
 def of_quoted(courses: Courses) -> Optional[Finding]:
     """The same of a few lines that a person quotes, where neither KL nor gradient show what brought it down."""
+    course = courses.of.get("reward") if courses.excerpt else None
+    gone = _failing(courses.words) if course is not None and course.last < course.first else None
+    if course is not None and gone is not None:
+        return found(
+            PROBLEM, TOML["elsewhere"], confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+            best=f"{course.first:.3g}", value=f"{course.last:.3g}", name=gone[0], before=f"{gone[1]:g}",
+            now=f"{gone[2]:g}",
+        )  # fmt: skip
     course = courses.fell("reward", LEFT)
     if course is None or course.count < LINES or course.first < SOME:
         return None
@@ -127,3 +136,25 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
         PROBLEM, SHOWN, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
         best=f"{course.first:.3g}", value=f"{course.last:.3g}", count=course.count,
     )  # fmt: skip
+
+
+#: a share of calls, episodes or answers that came to nothing, as a line of metrics tells it
+_FAILING = later(
+    r"(?P<name>[\w./-]{0,60}(?:empty|fail|error|timeout|invalid|missing|unavailable)[\w./-]{0,30})['\"]?\s?[:=]\s?"
+    r"(?P<value>[01](?:\.\d+)?)(?![\w.])"
+)
+#: such shares before and since
+_WELL, _GONE = 0.1, 0.5
+
+
+def _failing(words: str) -> tuple[str, float, float] | None:
+    """A share that was near 0 and stays high from some line on: its name, the first value and the last one."""
+    told: dict[str, list[float]] = {}
+    for match in _FAILING.finditer(words):
+        told.setdefault(match["name"].strip("'\" "), []).append(float(match["value"]))
+    for name, values in told.items():
+        since = next((at for at, value in enumerate(values) if value >= _GONE), len(values))
+        before, after = values[:since], values[since:]
+        if before and len(after) > 1 and max(before) <= _WELL and min(after) >= _GONE:
+            return name, before[0], after[-1]
+    return None

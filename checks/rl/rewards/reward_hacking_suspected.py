@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Optional
 
 from doctor.base.history import History, Looks
 from doctor.base.stats import Alarm, Baseline, Window, total
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.courses import Course, Courses
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import sighting, step_text
@@ -356,3 +357,40 @@ class RoundsGivenUp(ToolsGivenUp):
     """The same, where the turns of a conversation tell of its calls."""
 
     of, message = TURNS, ROUNDS
+
+
+#: what an excerpt leaves of a part that is given up, and how much another one must have grown
+GIVEN_UP_SHARE, GROWN = 0.6, 1.3
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """A reward that ends at its peak while one of its parts ends at its lowest: the others are what is learnt."""
+    reward = courses.rose("reward", GROWN, 0.0)
+    parts = {name.removesuffix("/mean"): each for name, each in courses.of.items() if _is_part(name)}
+    if reward is None or not (lost := _least(parts, courses)):
+        return None
+    grown = [name for name, each in parts.items() if each.last == each.high >= GROWN * max(each.first, 0.0) > 0]
+    if not grown:
+        return None
+    part, length = parts[lost], courses.of.get("completions/mean_length")
+    shorter = length is not None and length.last == length.low <= GIVEN_UP_SHARE * length.first
+    return found(
+        PROBLEM, TOML["parts"], confidence=LIKELY, where=Where(file=reward.source, step=reward.last_step), lost=lost,
+        before=f"{part.first:.3g}", now=f"{part.last:.3g}", grown=", ".join(f"`{each}`" for each in grown[:3]),
+        first=f"{reward.first:.3g}", reward=f"{reward.last:.3g}",
+        length=f"{length.last:.0f}" if shorter and length else "",
+    )  # fmt: skip
+
+
+def _is_part(name: str) -> bool:
+    """Whether a metric is one function's mean reward, and none of preference training."""
+    return name.startswith("rewards/") and not name.endswith(
+        ("/std", "/chosen", "/rejected", "/margins", "/accuracies")
+    )
+
+
+def _least(parts: Mapping[str, Course], courses: Courses) -> str:
+    """The part that ends at its lowest, far below its beginning; "" where there is none."""
+    fallen = [name for name, each in parts.items() if each.first == each.high > 0 and each.last == each.low]
+    fallen = [name for name in fallen if parts[name].last <= GIVEN_UP_SHARE * parts[name].first]
+    return min(fallen, key=lambda name: parts[name].last / parts[name].first, default="") if courses.excerpt else ""

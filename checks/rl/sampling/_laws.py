@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from doctor.base.record import record
-from doctor.catalogue.courses import Course, Courses
+from doctor.catalogue.courses import PROGRAM, Course, Courses
 
 
 @record
@@ -160,4 +160,60 @@ def _is_fine(courses: Courses, source: str) -> bool:
     return any(_LARGE < abs(each) < math.inf and abs(each - round(each, _DECIMALS)) > 1e-9 for each in values)
 
 
-LAWS = (_older_than_allowed, _cut, _not_as_promised, _never_itself, _always_itself, _in_eight_bits)
+#: levels of a gap at which the rules without settings speak, too: of probabilities, and of log probabilities
+_LEVELS = {"sampling/probs_difference/mean": 0.015, _DIFFERENCE: 0.05}
+#: programs and settings of a trainer that samples while it learns, and those that correct for it
+_ASYNC_PROGRAMS = ("fully_async", "one_step_off", "train_async")
+_ASYNC_SETTINGS = ("trigger_parameter_sync_step", "staleness_threshold", "max_head_offpolicyness", "max_async_level")
+_CORRECTIONS = (
+    "rollout_is",
+    "use_tis",
+    "use_rollout_correction",
+    "importance_sampling_correction",
+    "rollout_correction",
+)
+
+
+def _gap(courses: Courses) -> Optional[Course]:
+    """A gap that lies above its level in all lines of an excerpt."""
+    if not courses.excerpt:
+        return None
+    known = ((courses.of.get(name), level) for name, level in _LEVELS.items())
+    return next((each for each, level in known if each is not None and level <= each.low < math.inf), None)
+
+
+def _behind(courses: Courses) -> Optional[Broken]:
+    """A gap in a run whose settings let it sample while it learns, uncorrected.
+
+    https://github.com/verl-project/verl/issues/4449
+    """
+    gap, program = _gap(courses), str(courses.settings.get(PROGRAM, ""))
+    setting = next((each for each in _ASYNC_PROGRAMS if each in program), None)
+    setting = next(
+        (f"{each}={courses.settings[each]}" for each in _ASYNC_SETTINGS if each in courses.settings), setting
+    )
+    corrected = any(courses.settings.get(each) not in (None, False, "null", "None") for each in _CORRECTIONS)
+    if gap is None or setting is None or corrected:
+        return None
+    return Broken("behind", gap, {"metric": gap.name, "value": f"{gap.mean:.2g}", "setting": setting})
+
+
+#: settings of several turns, and families of models whose templates strip the thoughts of earlier turns
+#: https://github.com/modelscope/ms-swift/issues/4939
+_TURNS = ("max_turns", "multi_turn_scheduler", "max_assistant_turns", "max_user_turns")
+_THINKERS = ("qwen3", "deepseek-r1", "qwq")
+
+
+def _other_history(courses: Courses) -> Optional[Broken]:
+    """A gap over several turns of a reasoning model."""
+    gap, model = _gap(courses), str(courses.settings.get("model", courses.settings.get("path", "")))
+    several = any(courses.settings.get(each) not in (None, False, 0, 1) for each in _TURNS)
+    if gap is None or not several or not any(each in model.lower() for each in _THINKERS):
+        return None
+    told = {"metric": gap.name, "value": f"{gap.mean:.2g}", "model": model.rpartition("/")[2]}
+    return Broken("history", gap, told)
+
+
+LAWS = (
+    _older_than_allowed, _cut, _not_as_promised, _never_itself, _always_itself, _in_eight_bits, _other_history, _behind,
+)  # fmt: skip

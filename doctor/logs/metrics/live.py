@@ -431,7 +431,10 @@ def _course(series: Series, source: str) -> Course:
     low, high = min(values, default=math.nan), max(values, default=math.nan)
     mean = sum(values) / len(values) if values else math.nan
     leap = max((later - value for value, later in pairwise(values)), default=0.0)
-    return Course(series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source, leap)
+    return Course(
+        series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source, leap,
+        series.first_nan,
+    )  # fmt: skip
 
 
 def _span(series: Series) -> list[int]:

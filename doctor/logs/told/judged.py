@@ -19,7 +19,7 @@ from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import CheckEntry, Entry
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
-from doctor.catalogue.problem import ERROR, OF_TRAINING, WARNING
+from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING, WARNING
 from doctor.catalogue.problem_files import declared
 from doctor.diagnosis.runner import run_checks
 from doctor.facts.packages import Packages
@@ -104,7 +104,7 @@ def _joined(
         if symptoms is not None:
             return _as_cause(each, findings, symptoms, unknown), tuple(crashed)
     there = {each.problem.id for each in findings}
-    if case.pasted and not case.failures and all(each.problem.id in unknown for each in findings):
+    if case.pasted and not case.failures and all(_says_little(each, unknown) for each in findings):
         shown = _of_pasted(judged, findings, case, well=well)
         if shown is findings and (today := of_today(world)) is not None:
             late = [each for each in entries.values() if each.id in OF_ANY_RELEASE]
@@ -116,6 +116,11 @@ def _joined(
         return tuple(replace(each, confidence=LIKELY) for each in more[:1]), tuple(crashed)
     told = (replace(each, confidence=LIKELY, role=Role.CONTRIBUTING) for each in more[:MOST])
     return (*findings, *told), tuple(crashed)
+
+
+def _says_little(finding: Finding, unknown: set[str]) -> bool:
+    """Whether a finding knows no cause, or is a mere note."""
+    return finding.problem.id in unknown or finding.severity is INFO
 
 
 def _of_code(finding: Finding, case: Case) -> bool:
@@ -142,7 +147,8 @@ def _of_pasted(
         return findings
     found.sort(key=lambda each: each.severity.rank)
     rest = (replace(each, confidence=LIKELY, role=Role.CONTRIBUTING) for each in found[1 : MOST + 1])
-    return (replace(found[0], confidence=LIKELY, role=Role.CAUSE), *rest)
+    notes = (each for each in findings if each.severity is INFO)
+    return (replace(found[0], confidence=LIKELY, role=Role.CAUSE), *rest, *notes)
 
 
 def world_in(case: Case) -> World:

@@ -20,6 +20,8 @@ from doctor.base.record import mutable
 MOST_LINES = 400
 _LONGEST = 4_000  # characters of a line
 _STATEMENT = 150  # lines of one
+#: lines of a block of Python that is read although nothing in it configures a training: patterns of code may be in it
+_BLOCK = 3
 #: calls that make a statement worth reading
 CALLS = later(
     r"\b(?:[A-Z]\w*Config|\w*(?:Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
@@ -103,8 +105,8 @@ def pieces_in(lines: Lines) -> Pieces:
 
 
 def _python(lines: Lines, found: Pieces) -> None:
-    """Keep the statements, where one of them calls what configures a training."""
-    if not any(CALLS.search(text) for _, text in lines):
+    """Keep the statements, where one of them calls what configures a training, or is a block of several lines."""
+    if not any(CALLS.search(text) or _HEAD.match(text.lstrip()) for _, text in lines):
         return
     texts = [_unelided(_QUOTED.sub("", text)) for _, text in lines]
     kept: dict[int, str] = {}
@@ -118,7 +120,7 @@ def _python(lines: Lines, found: Pieces) -> None:
         if tree is not None:
             indent = len(texts[place]) - len(texts[place].lstrip())
             kept.update((each, texts[each][indent:]) for each in range(place, place + count))
-            if CALLS.search("\n".join(texts[place : place + count])):
+            if count >= _BLOCK or CALLS.search("\n".join(texts[place : place + count])):
                 calling.update(range(place, place + count))
             found.deepspeed += _dictionaries(tree, lines[place][0])
         place += max(1, count)
