@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
+from doctor.base.patterns import later
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
@@ -162,7 +163,25 @@ _BEGUN = 0.01
 
 def of_courses(courses: Courses) -> Optional[Finding]:
     """What the quantities of preference training tell of themselves, the most certain first."""
-    return _multiplied_by_zero(courses) or _begun_elsewhere(courses)
+    return _multiplied_by_zero(courses) or _begun_elsewhere(courses) or _own_reference(courses)
+
+
+#: lines of an excerpt with other answers each, after which a policy that is updated has left its reference
+_LINES = 3
+_COPY = later(r"ref_model\s?=\s?(?:copy\.)?deepcopy\([^)\n]{1,60}\)")
+
+
+def _own_reference(courses: Courses) -> Optional[Finding]:
+    """Margins of exactly 0 over answers that differ from line to line: both sides of the ratio are one model."""
+    margins, logps = courses.always(_TRAIN, 0.0, 0.0), courses.of.get("logps/chosen")
+    if margins is None or logps is None or not courses.excerpt or margins.count < _LINES or logps.low == logps.high:
+        return None
+    copied = _COPY.search(courses.words)
+    where = Where(file=margins.source, step=margins.last_step)
+    return found(
+        PROBLEM, TOML["own_reference"], confidence=LIKELY, where=where, count=margins.count,
+        copied=copied[0] if copied else "",
+    )  # fmt: skip
 
 
 def _multiplied_by_zero(courses: Courses) -> Optional[Finding]:

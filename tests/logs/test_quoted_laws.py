@@ -1,0 +1,112 @@
+"""Laws over what a few quoted lines show beside settings and words: each beside a near miss that breaks none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.logs.postmortem import Prepared, examine, prepare
+
+PAIR = "{'loss': %s, 'grad_norm': 1.1, 'logps/chosen': %s, 'logps/rejected': %s, 'epoch': 0.1}\n"
+BEGUN = PAIR % ("1.3", "-0.6", "-0.7") * 2
+NORMS = "{'loss': %s, 'grad_norm': %s, 'learning_rate': 1e-05, 'epoch': 0.1}\n"
+PARTS = "{'loss': 0.0, 'grad_norm': 0.4, 'reward': %s, 'rewards/right/mean': %s, 'rewards/format/mean': %s}\n"
+GAP = "step:%d - actor/pg_loss:0.011 - critic/score/mean:0.4 - training/rollout_probs_diff_mean:%s\n"
+AGENT = "step: %d - reward/mean:%s - response_length/mean:2210 - tool_calls/empty_fraction:%s\n"
+CUT = "step:%d - timing_s/step:%s - response_length/mean:%s\n"
+MARGINS = (
+    "{'loss': 0.6931, 'rewards/chosen': 0.0, 'rewards/rejected': 0.0, 'rewards/margins': 0.0, 'logps/chosen': %s}\n"
+)
+KL = "{'loss': %s, 'grad_norm': 0.5, 'reward': %s, 'reward_std': 0.7, 'kl': %s, 'epoch': 0.0}\n"
+STOPS = "{'loss': 0.8, 'epoch': 0.5}\n{'loss': 0.7, 'epoch': 0.9}\nThe model %s.\n"
+TRAINED = "llamafactory-cli train --stage sft --model_name_or_path %s --template qwen --finetuning_type full\n"
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare()
+
+
+def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
+    (tmp_path / "train.log").write_text(text, encoding="utf-8")
+    (tmp_path / "context.txt").write_text(context, encoding="utf-8")
+    paths = [tmp_path / "context.txt"] if context else []
+    outcome = examine([str(tmp_path / "train.log")], context=paths, prepared=prepared).diagnosis.outcome
+    assert not outcome.crashed
+    first = outcome.findings[0]
+    assert first.words("zh").headline != first.words().headline
+    return f"{first.problem.id} {first.words().headline}"
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "said"),
+    [
+        (
+            BEGUN + PAIR % ("nan", "-0.6", "nan"),
+            "CPOConfig(max_length=512)\n",
+            "NUM006 `logps/rejected` is NaN at step 3",
+        ),
+        (NORMS % ("0.41", "0.0") + NORMS % ("0.36", "0.0") + NORMS % ("0.31", "0.0"), "", "norm is not measured"),
+        (
+            PARTS % ("0.6", "0.31", "0.2") + PARTS % ("0.9", "0.22", "0.4") + PARTS % ("1.1", "0.1", "0.5"),
+            "",
+            "RLX016 `reward` rises from 0.6 to 1.1 while `rewards/right` falls",
+        ),
+        (
+            "".join(GAP % (n, "0.032") for n in (1, 2, 3)),
+            "async_training.trigger_parameter_sync_step=1 async_training.staleness_threshold=0\n",
+            "keeps sampling during the update",
+        ),
+        (
+            AGENT % (1, "0.6", "0.0") + AGENT % (2, "0.2", "0.9") + AGENT % (3, "0.2", "1.0"),
+            "",
+            "RLX009 `reward` falls from 0.6 to 0.2 as `tool_calls/empty_fraction` goes from 0 to 1",
+        ),
+        (
+            CUT % (1, "212.4", "2210.0") + CUT % (2, "31.0", "301.5") + CUT % (3, "29.8", "296.2"),
+            "python3 -m verl.experimental.one_step_off_policy.main_ppo algorithm.adv_estimator=grpo\n",
+            "RLX012 Completions fall from 2210 to 296 tokens at once",
+        ),
+        ("".join(MARGINS % each for each in ("-30.4", "-33.5", "-40.6")), "", "NUM018 All rewards are exactly 0"),
+        (
+            KL % ("0.0", "0.9", "8e-05") + KL % ("0.0007", "1.1", "0.018") + KL % ("0.0019", "1.4", "0.048"),
+            "",
+            "RLX8211 The loss begins at 0",
+        ),
+        (STOPS % "never stops", TRAINED % "Qwen/Qwen2.5-7B", "DAT3984 Answers do not stop: `Qwen2.5-7B`"),
+        (
+            STOPS % "does not stop generating",
+            TRAINED % "Qwen/Qwen2.5-7B-Instruct",
+            "DAT3984 The answers do not stop, by",
+        ),
+        ("{'loss': 12.6}\n{'loss': 12.2}\n", "The loss increases with the gradient accumulation steps.\n", "NUM1516"),
+        ("cosine similarity of logits: 0.54\n", "", "NUM1516 Two programs compute a similarity of 0.54"),
+    ],
+)
+def test_a_law_that_quoted_lines_break(prepared: Prepared, tmp_path: Path, text: str, context: str, said: str) -> None:
+    assert said in told(prepared, tmp_path, text, context)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "never"),
+    [
+        (BEGUN + PAIR % ("nan", "nan", "nan"), "CPOConfig(max_length=512)\n", "without a token"),
+        (NORMS % ("0.41", "0.2") + NORMS % ("0.36", "0.3") + NORMS % ("0.31", "0.2"), "", "NUM016"),
+        (PARTS % ("0.6", "0.31", "0.2") + PARTS % ("0.9", "0.3", "0.4") + PARTS % ("1.1", "0.3", "0.5"), "", "RLX016"),
+        (
+            "".join(GAP % (n, "0.032") for n in (1, 2, 3)),
+            "async_training.staleness_threshold=0 algorithm.rollout_correction.rollout_is=token\n",
+            "keeps sampling",
+        ),
+        (AGENT % (1, "0.6", "0.9") + AGENT % (2, "0.5", "0.9") + AGENT % (3, "0.5", "1.0"), "", "goes from"),
+        (CUT % (1, "212.4", "2210.0") + CUT % (2, "31.0", "301.5") + CUT % (3, "29.8", "296.2"), "", "RLX012"),
+        ("".join(MARGINS % "-30.4" for _ in range(3)), "", "policy is reference"),
+        (KL % ("0.0", "0.9", "8e-05") + KL % ("0.4", "1.1", "0.018") + KL % ("0.9", "1.4", "0.048"), "", "RLX8211"),
+        (STOPS % "stops early", TRAINED % "Qwen/Qwen2.5-7B", "DAT3984"),
+        ("{'loss': 12.6}\n{'loss': 12.2}\n", "gradient_accumulation_steps: 4\n", "NUM1516"),
+        ("cosine similarity of logits: 0.998\n", "", "NUM1516"),
+    ],
+)
+def test_what_breaks_none(prepared: Prepared, tmp_path: Path, text: str, context: str, never: str) -> None:
+    assert never not in told(prepared, tmp_path, text, context)
