@@ -15,12 +15,12 @@ MESSAGE, PADDING, BASE, ROWS = TOML["main"], TOML["padding"], TOML["base"], TOML
 
 #: a sentence that says so; what is generated must be named within it, for other things are not stopped either
 _COMPLAINT = later(
-    r"(?im)^(?=.*(?:generat|answer|output|completion|response|infer|\bmodel\b|\bvllm\b|\beos\b|回答|输出|生成|推理)).*"
+    r"(?im)^(?=.*(?:generat|answer|output|completion|response|infer|\bmodel\b|\bvllm\b|\beos\b|\u56de\u7b54|\u8f93\u51fa|\u751f\u6210|\u63a8\u7406)).*"
     r"(?:(?:\b(?:never|not|cannot)|n't) (?:\w+ ){0,2}stop(?:s|ping)?\b|\bwithout a stop token\b"
     r"|\bgo(?:es)? on (?:and on|with new)\b"
     r"|\b(?:until|to|till) (?:(?:the|its) )?(?:length limit|limit of (?:the )?length|maximum length"
     r"|max_(?:new_)?tokens)\b"
-    r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|不会?停|停不下来|一直(?:循环)?(?:重复|输出))"
+    r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|\u4e0d\u4f1a?\u505c|\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4(?:\u5faa\u73af)?(?:\u91cd\u590d|\u8f93\u51fa))"
 )
 _PAD_IS_END = later(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
 #: names of base models, whose instruct models have another name: Qwen 1.5 to 2.5, Qwen 3, Llama 3, Mistral, Gemma

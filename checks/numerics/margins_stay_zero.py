@@ -174,7 +174,9 @@ _COPY = later(r"ref_model\s?=\s?(?:copy\.)?deepcopy\([^)\n]{1,60}\)")
 def _own_reference(courses: Courses) -> Optional[Finding]:
     """Margins of exactly 0 over answers that differ from line to line: both sides of the ratio are one model."""
     margins, logps = courses.always(_TRAIN, 0.0, 0.0), courses.of.get("logps/chosen")
-    if margins is None or logps is None or not courses.excerpt or margins.count < _LINES or logps.low == logps.high:
+    if margins is None or logps is None or not courses.excerpt or margins.count < _LINES:
+        return None
+    if not logps.low < logps.high < 0:
         return None
     copied = _COPY.search(courses.words)
     where = Where(file=margins.source, step=margins.last_step)
