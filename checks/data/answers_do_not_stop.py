@@ -20,7 +20,8 @@ _COMPLAINT = later(
     r"|\bgo(?:es)? on (?:and on|with new)\b"
     r"|\b(?:until|to|till) (?:(?:the|its) )?(?:length limit|limit of (?:the )?length|maximum length"
     r"|max_(?:new_)?tokens)\b"
-    r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|\u4e0d\u4f1a?\u505c|\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4(?:\u5faa\u73af)?(?:\u91cd\u590d|\u8f93\u51fa))"
+    r"|\beos(?:[_ ]token)? (?:does not|doesn't) work\b|\u4e0d\u4f1a?\u505c"
+    r"|\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4(?:\u5faa\u73af)?(?:\u91cd\u590d|\u8f93\u51fa))"
 )
 _PAD_IS_END = later(r"\bpad_token(?:_id)?\s*=\s*[\w.]*\beos_token(?:_id)?\b")
 #: names of base models, whose instruct models have another name: Qwen 1.5 to 2.5, Qwen 3, Llama 3, Mistral, Gemma
