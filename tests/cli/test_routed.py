@@ -112,6 +112,7 @@ def test_a_file_that_is_not_there_is_named(word: str, said: str, tmp_path: Path)
     assert said in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("words", "code"), [((), 2), (("--help",), 0)], ids=["bare", "help"])
 def test_the_first_screen_is_chinese_in_a_chinese_locale(words: tuple[str, ...], code: int, tmp_path: Path) -> None:
     done = run_doctor(*words, cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"})

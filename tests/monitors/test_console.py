@@ -33,6 +33,8 @@ from doctor.run.relay import Lane, Lines, Page, Relay
 from tests.homes import with_cache
 from tests.monitors.test_supervise import SUPERVISE, console, ended, started, wait_for
 
+pytestmark = pytest.mark.process
+
 PRINTS = "import sys\nfor k in range(18000): print(f'line {k}', 'x' * 240)\nsys.exit(5)\n"
 ALL = "".join(f"line {k} {'x' * 240}\n" for k in range(18000))
 

@@ -48,6 +48,7 @@ def test_a_console_cleans_text_and_keeps_its_own_colours(color: bool) -> None:
     assert not any(each in written for each in ("\x1b]", "\x1bc", "\x1bP", "\x9b", "\x1b[31mred", "\u202e"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "argv",
     [
