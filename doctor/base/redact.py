@@ -24,7 +24,7 @@ from doctor.base.secret_names import is_bare, is_secret_name, words_of
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
     "key", "secret", "token", "passw", "passphrase", "passcode", "_pass", "-pass", ".pass",
-    "pwd", "credential", "auth", "cookie", "webhook",
+    "sshpass", "bearer", "pwd", "credential", "auth", "cookie", "webhook",
     "jwt", "密码", "口令", "密钥", "令牌",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
@@ -79,6 +79,8 @@ _NAMED = (
         later(
             rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
             r"(?:=(?!=)>?|[:\uff1a](?!:)=?)\s{0,4}"
+            r"(?:[&!][\w!.:\-]{1,60}[ \t]{1,4})?"
+            r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()\s{0,2}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
         ),
         ("=", ":", "\uff1a"),
     ),
@@ -86,7 +88,9 @@ _NAMED = (
     (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{2,80})[ \t]{1,4}(?!-)"), ("-",)),
     # `("name", "value")`, as headers are written
     (
-        later(rf"{_QUOTE}(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}\s{{0,2}},\s{{0,2}}(?=[bruBRUf]{{0,2}}[\"'])"),
+        later(
+            rf"{_QUOTE}-{{0,2}}(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}\s{{0,2}},\s{{0,2}}(?=[bruBRUf]{{0,2}}\\{{0,4}}[\"'])"
+        ),
         (",",),
     ),
     (later(r"<(?P<name>[A-Za-z_][\w.\-]{2,80})>"), ("</",)),
@@ -332,8 +336,8 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
             option = None
             continue
         option = None
-        if name and is_secret_name(name) and value is not None:
-            shown.append(word if is_harmless(name, value) else f"{word[: -len(value)] if value else word}{MASK}")
+        if name and value is not None and is_secret_name(name) and not is_harmless(name, value):
+            shown.append(f"{word[: -len(value)] if value else word}{MASK}")
             continue
         if name and word.startswith("-") and value is None and is_secret_name(name):
             option = name

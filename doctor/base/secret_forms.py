@@ -43,6 +43,8 @@ _W = r"[A-Za-z0-9_\-]"
 _A = r"[A-Za-z0-9]"
 #: a word of a shell: bare, or in quotes with blanks
 _WORD = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'`|;&<>*][^\s\"'`|;&<>]{0,400})"
+#: a quote, escaped or not
+_Q = r"\\{0,4}[\"']"
 #: the rest of a command up to the option that is meant
 _ON = r"[^\n|;&]{0,300}?"
 
@@ -141,6 +143,11 @@ _SERVICES = (
     _form(r"(?i)/(?:SCT|SCU)(?P<s>\d{1,9}T[A-Za-z0-9]{16,})(?:\.send)?", "ftqq.com"),  # https://sct.ftqq.com/sendkey
     _form(r"(?i)hooks\.zapier\.com/hooks/catch/(?P<s>\d{1,12}/[\w/\-]{4,80})", "hooks.zapier.com"),
     _form(r"(?i)maker\.ifttt\.com/\S{1,120}/(?P<s>[\w\-]{16,80})", "maker.ifttt.com"),
+    _token(r"pat-(?:na|eu|ap)\d-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "pat-"),  # HubSpot
+    _token("tskey-(?:auth|api|client|scim|webhook)-", r"[A-Za-z0-9\-]{20,}", "tskey-"),  # Tailscale
+    _token("llx-", rf"(?=[a-z]{{0,40}}[A-Z0-9]){_A}{{40,}}", "llx-"),  # LlamaCloud
+    _form(r"(?<![A-Za-z0-9])[\w\-]{7,11}:APA91b(?P<s>[\w\-]{100,200})", ":apa91b"),  # Firebase
+    _form(r"\bSSWS\s{1,3}(?P<s>00[\w\-]{38,44})", "ssws"),  # Okta
     _token("tvly-", rf"(?:dev-|prod-)?{_A}{{20,}}", "tvly-"),
     _token("figd_", rf"{_W}{{30,}}", "figd_"),
     _token(r"sl\.(?:u\.)?", rf"(?=[A-Za-z_\-]{{0,100}}[0-9]){_W}{{100,}}", "sl."),  # Dropbox
@@ -226,8 +233,21 @@ _COMMANDS = (
     _form(rf"\b(?:zip|unzip)\b{_ON}\s-P\s{{1,3}}(?P<s>{_WORD})", "zip"),
     _form(rf"\b(?:smbclient|mount\.cifs|rpcclient)\b{_ON}\s-U\s{{1,3}}[^\s%]{{1,80}}%(?P<s>\S{{1,400}})", "smbclient",
           "mount.cifs", "rpcclient"),
-    _form(rf"\b(?:echo|printf)\s+(?:-n\s+)?(?P<s>{_WORD})\s*\|\s*(?:sudo\s+-S|docker\s+login|gh\s+auth\s+login|passwd)",
-          "|"),
+    _form(rf"\b(?:echo|printf)\s+(?:-[ne]{{1,2}}\s+)?(?P<s>{_WORD})\s*\|{_ON}"
+          r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|stdin\b|-fd\b|--with-token\b)", "|"),
+    _form(rf"(?:\blogin\b|\bsudo\s+-S\b|stdin\b|--with-token\b){_ON}<<<\s{{0,3}}(?P<s>{_WORD})", "<<<"),
+    _form(rf"\bsqlplus\b{_ON}\s[\w.]{{1,60}}/(?P<s>[^\s@*/]{{3,200}})@", "sqlplus"),
+    _form(rf"\bopenssl\s+enc\b{_ON}\s-[kK]\s{{1,3}}(?P<s>{_WORD})", "openssl"),
+    _form(r"(?i)assword[^\n]{0,60}\bsend\b[^\n\"]{0,20}\"(?P<s>(?!\*\*\*)[^\"\n\\]{3,200})\\{1,8}[rn]", "assword"),
+    _form(r"(?i)convertto-securestring\s{1,4}(?:-string\s{1,4})?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})",
+          "-securestring"),
+    _form(r"\b(?:https?|xh|xhs|httpie)\s(?:[^\n|;&]{0,200}\s)?(?:-a|--auth)[ =][\"']?"
+          r"[^\s\"':]{1,80}:(?P<s>[^\s\"'*]{1,400})", " -a", " --auth"),
+    _form(rf"(?i)\bnet\s+use\b{_ON}\s/user:\S{{1,80}}\s{{1,3}}(?P<s>(?!/){_WORD})", "/user:"),
+    # of a program that nobody here knows: `-p` with what no name of a folder, a port or a project looks like
+    _form(r"(?<=\s)-p[ =]?(?P<s>(?=[A-Za-z]{0,60}[0-9])(?=[^A-Z\s]{0,60}[A-Z])"
+          r"(?:[a-z]{1,8}(?![a-z])|[A-Z]{1,8}(?![A-Z])|[0-9]{1,8}(?![0-9])){6,60})(?=[\s\"']|$)", "-p"),
+    _form(r"\blogin\(\s{0,4}\\{0,4}[\"'](?P<s>(?=[A-Za-z_\-]{0,80}[0-9])[\w\-]{16,400})\\{0,4}[\"']", "login("),
     _form(r"(?<![\w.])pass:(?P<s>[^\s\"'*][^\s\"']{3,400})", "pass:"),  # openssl's -passin, -passout
     _form(r"(?i)\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+(?P<s>[^\s*]\S{0,400})",
           "machine"),
@@ -237,9 +257,29 @@ _COMMANDS = (
 )  # fmt: skip
 
 _WORDS = (
-    _form(r"(?i)\b(?:api|access|secret|private|account)[ \-]key(?: id| provided| is| was| used)?(?: is)?\s?[:=]?\s?"
-          r"[\"'`]?(?P<s>(?=[A-Za-z_\-+/*]{0,80}[0-9])[\w\-+/=*.]{8,400})", "i key", "s key", "t key", "e key", "i-key",
-          "s-key", "t-key", "e-key"),
+    # as people write them into a report; a digit tells them from "the password is wrong"
+    _form(r"(?i)\b(?:password|passphrase|passwd|passcode)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
+          r"\s(?:is|was|are|were|set to|changed to)(?:\s(?:now|just|still))?[ :]{1,3}[\"'`]?"
+          r"(?P<s>(?!(?:base|sha-?|md|utf-?|aes-?)\d)(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(]"
+          r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode"),
+    _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
+          r"(?P<s>(?=[A-Za-z_\-+/@!#]{0,80}[0-9])[A-Za-z0-9_\-+/=.@!#]{6,400})",
+          "密", "口令", "令牌", "是", "为", "為", "改成"),
+    # what is typed behind a prompt
+    _form(r"(?i)\b(?:api key|token|password|passphrase|secret)\b[^\n:=]{1,80}:\s{1,3}"
+          r"(?P<s>(?=[A-Za-z_\-]{0,80}[0-9])(?=[0-9_\-]{0,80}[A-Za-z])[A-Za-z0-9_\-]{20,400})(?![\w.\-/])",
+          "key", "token", "passw", "passphrase", "secret"),
+    # name and value as two words of a command
+    _form(r"(?i)(?<![\w.\-])(?:[a-z0-9]{1,20}_){1,4}(?:key|token|secret|password|passwd)[ \t]{1,4}"
+          r"(?P<s>(?=[A-Za-z_\-+/]{0,80}[0-9])(?=[0-9_\-+/]{0,80}[A-Za-z])[A-Za-z0-9+/=_\-]{16,400})(?![\w.:\-/])",
+          "_key", "_token", "_secret", "_passw"),
+    # of a connection to a database, which calls a password as shells call their folder
+    _form(r"(?i)(?:;|;\s|\{)pwd\s{0,2}=\s{0,2}(?P<s>[^\s;\"'&/~$*][^\s;\"'&]{2,200})", "pwd"),
+    _form(rf"(?i)\buser(?:name)?(?:{_Q})?\s{{0,2}}[:=]\s{{0,2}}{_Q}[^\"'\n\\]{{1,80}}{_Q}\s{{0,2}},\s{{0,2}}(?:{_Q})?"
+          rf"pass(?:{_Q})?\s{{0,2}}[:=]\s{{0,2}}{_Q}(?P<s>(?!\*\*\*)[^\"'\n\\]{{1,400}}){_Q}", "pass"),
+    _form(r"(?i)\b(?:api|access|secret|private|account)[ \-]key(?: id| provided| is| was| used| set)?(?: is| to| as)?"
+          r"\s?[:=]?\s?[\"'`]?(?P<s>(?=[A-Za-z_\-+/*]{0,80}[0-9])[\w\-+/=*.]{8,400})",
+          "i key", "s key", "t key", "e key", "i-key", "s-key", "t-key", "e-key"),
     _form(r"(?i)\b(?:personal access |access |api |auth |bearer |refresh |hub |hf )token(?: is| was)?\s?[:=]?\s?"
           r"[\"'`]?(?P<s>(?=[A-Za-z_\-+/]{0,80}[0-9])[\w\-+/=.]{16,400})", " token"),
     _form(r"(?i)(?<![\w.\-])key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
@@ -250,6 +290,9 @@ _WORDS = (
     # a line that is nothing but base64 of the width in which keys are written
     _form(r"(?m)^[ \t]{0,40}(?P<s>(?=[^A-Z\n]{0,76}[A-Z])(?=[^a-z\n]{0,76}[a-z])(?=[^0-9\n]{0,76}[0-9])"
           r"[A-Za-z0-9+][A-Za-z0-9+/]{59,16000}={0,2})[ \t]*$", ""),
+    # such a line among those of a text that is escaped into one
+    _form(r"\\n(?P<s>(?=[^A-Z\n]{0,76}[A-Z])(?=[^a-z\n]{0,76}[a-z])(?=[^0-9\n]{0,76}[0-9])"
+          r"[A-Za-z0-9+][A-Za-z0-9+/]{59,16000}={0,2})(?=\\{1,4}[nr]|\\{0,4}[\"'])", "\\n"),
 )  # fmt: skip
 
 #: in this order: what stands around a secret decides before the secret's own looks, which leave its beginning

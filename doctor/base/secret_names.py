@@ -13,7 +13,7 @@ from doctor.base.patterns import later
 _SECRET = frozenset({
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort", "pwd",
     "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
-    "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
+    "authtoken", "accesstoken", "apitoken", "sshpass", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
     "密钥", "令牌",
 })  # fmt: skip
 #: such words also end longer ones: PGPASSWORD, MYSQLPWD
@@ -85,7 +85,11 @@ def is_secret_name(name: str) -> bool:
         return False
     if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in words):
         return words != ["pwd"] or name != name.upper()
-    if words[-1] == "auth" or (words[-1] == "pass" and words[-2:-1] and words[-2] in _OF_PASS):
+    if (
+        words[-1] == "auth"
+        or words[-2:] == ["oauth2", "bearer"]
+        or (words[-1] == "pass" and words[-2:-1] and words[-2] in _OF_PASS)
+    ):
         return True
     return _is_token(words) or _is_key(words)
 

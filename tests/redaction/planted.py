@@ -230,9 +230,61 @@ _LATER: tuple[Row, ...] = (
 )
 
 
+#: later still, in the same way: what people type, say and paste
+_SAID: tuple[Row, ...] = (
+    ("a sentence", "my pass" + "word is ", WORD, 12, ""),
+    ("a sentence of the past", "the database pass" + "word was ", WORD, 12, " yesterday"),
+    ("a sentence of a user", "the pass" + "word for alice is now ", WORD, 12, ", tell nobody"),
+    ("a sentence of a token", "my HF to" + "ken is ", WORD, 30, ", please help"),
+    ("a sentence of a key", "I set the api k" + "ey to ", WORD, 32, " and it works"),
+    ("a sentence, Chinese", "我的密" + "码是", WORD, 12, ""),
+    ("a token, Chinese", "访问令" + "牌为 ", WORD, 30, "。"),
+    ("an unknown program's -p", "mytool -h db -" + "p", WORD, 18, " run"),
+    ("an unknown program's -p and a blank", "mytool -u root -" + "p ", WORD, 18, " run"),
+    ("a here string", "docker lo" + "gin -u a --password-stdin <<< ", WORD, 16, ""),
+    ("a pipe to a login", "echo '", WORD, 18, "' | huggingface-cli lo" + "gin"),
+    ("a pipe to stdin", "printf ", WORD, 18, " | gpg --batch --passphrase-" + "fd 0 -d x"),
+    ("rclone", "rclone config create r s3 secret_access" + "_key ", WORD, 40, ""),
+    ("az", "az lo" + "gin --service-principal -u 0a1b -p ", WORD + "~", 34, " --tenant t"),
+    ("cifs", "mount -t cifs //h/s /mnt -o username=a,pass" + "word=", WORD, 12, ",vers=3.0"),
+    ("sqlplus", "sqlplus scott/", WORD, 12, "@" + "orcl"),
+    ("openssl enc", "openssl enc -aes-256-cbc -d -" + "k ", WORD, 16, " -in x"),
+    ("expect", 'expect "ass' + 'word:" { send "', WORD, 14, '\\r" }'),
+    ("a YAML anchor", "pass" + "word: &pw ", WORD, 14, ""),
+    ("a YAML tag", "api_" + "key: !!str ", WORD, 32, ""),
+    ("a login's argument", "huggingface_hub.lo" + 'gin("', WORD, 34, '")'),
+    ("a secure string", "ConvertTo-Secure" + 'String "', WORD, 14, '" -AsPlainText -Force'),
+    ("oauth2", "curl --oauth2-be" + "arer ", WORD, 40, " https://x.example"),
+    ("httpie", "http -" + "a alice:", WORD, 14, " GET x.example"),
+    ("sshpass's variable", "SSH" + "PASS=", WORD, 12, " sshpass -e ssh h"),
+    ("HubSpot", "pa" + "t-na1-", HEX, 8, "-0a1b-2c3d-4e5f-0123456789ab"),
+    ("Tailscale", "ts" + "key-auth-k1A2b3C4CNTRL-", WORD, 32, ""),
+    ("LlamaCloud", "ll" + "x-", WORD, 48, ""),
+    ("Firebase", "AAAA1b2C3d4:APA" + "91b", WORD + "_-", 134, ""),
+    ("Okta", "SS" + "WS 00", WORD + "_-", 40, ""),
+    ("net use", "net use x: /us" + "er:a ", WORD, 12, ""),
+    ("words of a command in a list", "['--api-" + "key', '", WORD, 30, "', '--x']"),
+    ("a list in a Namespace", "Namespace(api_" + "key=['", WORD, 24, "'], port=8000)"),
+    ("a wrapped string", "Config(pass" + "word=SecretStr('", WORD, 14, "'))"),
+    ("ODBC", "Driver=x;Server=h;Uid=a;P" + "wd=", WORD, 12, ";"),
+    ("an inline table", 'auth = { user = "a", pa' + 'ss = "', WORD, 12, '" }'),
+    ("wandb's prompt", "wandb: Paste an API k" + "ey from your profile and hit enter: ", HEX, 40, ""),
+    ("a prompt of the hub", "Enter your to" + "ken (input will not be visible): ", WORD, 34, ""),
+    ("Slurm's export", "sbatch --export=ALL,HF" + "_TOKEN=", WORD, 34, ",N=1 job.sh"),
+    ("a build's argument", "docker build --build-arg GH" + "_TOKEN=", WORD, 30, " ."),
+    ("helm", "helm install x --set auth.pass" + "word=", WORD, 14, ",b=1"),
+    ("a cluster's secret", "data:\n  pass" + "word: ", BASE64, 23, "="),
+    ("PowerShell", "$env:HF" + '_TOKEN = "', WORD, 34, '"'),
+    ("JDBC", "jdbc:postgresql://h/db?user=a&pass" + "word=", WORD, 12, "&ssl=true"),
+    ("a server's key", "vllm serve m --api" + "-key ", WORD, 24, " --port 1"),
+    ("setdefault", 'os.environ.setdefault("MY' + '_TOKEN", "', WORD, 30, '")'),
+    ("PuTTY's key", "PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n", BASE64, 64, "\nPrivate-MAC: 0a1b"),
+)
+
+
 def all_planted() -> list[Planted]:
     """Every form, in a stable order."""
-    return [*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_json_web_tokens(), *_private_keys()]
+    return [*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_rows(_SAID), *_json_web_tokens(), *_private_keys()]
 
 
 def one_line() -> list[Planted]:

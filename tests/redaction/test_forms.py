@@ -90,6 +90,12 @@ basic settings: bearer of bad news; cookie-cutter; author: alice; authorization 
 docker pull nginx:1.25-alpine@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 node:8080@gpu.example mailto:alice.l@example.org
 def step(self): @torch.compile(mode="x") git@github.com:org/repo.git ray::Worker.run@10.0.0.1
+the password is wrong; password is required, password was rejected; the token is expired; api key is missing
+mkdir -p Foo2/Bar; cp -p file1 file2; ssh -p 2222 host; gcc -pthread -p; tool -p Llama3Instruct -p Qwen2.5-7B-Instruct
+echo 3 | sudo tee /proc/sys/vm/drop_caches; echo y | pip uninstall torch; cat key.pub | ssh h; wc -l <<< text
+password=getpass.getpass() token=str(token_id) keys=['a', 'b'] pad_token: &pad token_ids=[1, 2, 3] PWD=/data;PWD=/x/y
+max_token 4096 eos_token 151643 tokenizer_key abc special_token added: token ids: 1234 5678 tokens per second: 1834.22
+login("alice") net use x: /persistent:yes; openssl enc -aes-256-cbc -kfile x; the token is <|im_end|> at step 20000000
 HF_TOKEN is not set; wandb: ERROR api_key not configured (no-tty). call wandb login [your_api_key]
 """.splitlines()
 
@@ -104,7 +110,9 @@ UNITS = (
     "key: ", "hf_", "eyJ", "ey.", ".ey", "-----END PRIVATE KEY-----\n", "password ", "--token ", "'token', ",
     "name: x value", "<password>", "mysql -", "curl -", "sk-a", "M.", "1:A", "0", "aA0", "Cookie: a=",
     "authorization: ", "密码:", "machine a login b ", "x:5432:", "&quot;", "\x1b[", " ", "\t\n", "-us1", "SG.",
-    "@", "a:b@", "a:bcd", "pass:", "hooks.slack.com/services/", "wandb login ", "=", "''", '"\\',
+    "-p ", "-pA1", "login('", "<<< ", "echo a|", "password is ", "token是", "token a: ", "_key a", ";pwd=",
+    "user='a', ", "&a ", "http -a b:", "@", "a:b@", "a:bcd", "pass:", "hooks.slack.com/services/", "wandb login ",
+    "=", "''", '"\\',
 )  # fmt: skip
 
 
