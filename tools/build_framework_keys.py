@@ -14,6 +14,7 @@ import ast
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -23,6 +24,10 @@ import tomllib
 import yaml
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from newpython import parse  # noqa: E402 - beside this file
+
 TARGET = HERE.parent / "doctor" / "data" / "framework_keys.json"
 
 
@@ -54,16 +59,18 @@ def names_at(repository: Path, commit: str, patterns: list[str]) -> set[str]:
     found: set[str] = set()
     for path in wanted:
         text = git(repository, "show", f"{commit}:{path}")
-        found.update(of_python(text) if path.endswith(".py") else of_yaml(text))
+        found.update(of_python(text, f"{commit}:{path}") if path.endswith(".py") else of_yaml(text))
     return {each for each in found if re.fullmatch(r"[A-Za-z]\w{1,80}", each)}
 
 
-def of_python(text: str) -> Iterator[str]:
-    """Annotated fields of classes, their aliases, and options of argparse."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return
+def of_python(text: str, path: str = "") -> Iterator[str]:
+    """Annotated fields of classes, their aliases, and options of argparse.
+
+    Raises:
+        SyntaxError: it cannot be read; a release without its names would be one that lacks them.
+
+    """
+    tree = parse(text, path)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for each in node.body:

@@ -15,6 +15,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,8 @@ def scopes_of(files: Mapping[str, str], entry: Mapping[str, Any]) -> Scopes:
     sources = {path: text for path, text in files.items() if path.endswith(".py")}
     release = Release(sources, entry.get("altered", ()), enums=entry.get("enums", "values"))
     found: Scopes = {**_of_classes(release, entry), **_of_programs(release, entry), **_of_trees(release, entry)}
+    if entry.get("model_types"):
+        found |= release.of_model_types()
     defaults, rules = _of_one_level(release, entry)
     for path, text in files.items():
         if path.endswith(".yaml"):
@@ -187,6 +190,7 @@ def library(entry: Mapping[str, Any], mirrors: Path, cache: Path) -> dict[str, A
         from versiondata.index import Index
 
         known = next(each for each in LIBRARIES if each.name == entry["index"])
+        known = replace(known, since=entry.get("since", known.since))
         store = SourceStore(cache / "src", Index(cache / "cache", offline=True))
         versions = [each for each in store.versions(known) if store.path(known, each).exists()]
         read = (scopes_of(files_in(store.path(known, each), entry["paths"]), entry) for each in versions)

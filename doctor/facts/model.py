@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.base.fact import BrokenFile
+from dataclasses import field
+
+from doctor.base.fact import BrokenFile, Settings
 from doctor.base.record import record
 
 
@@ -26,6 +28,7 @@ class Model:
         tokenizer_class: that tokenizer_config.json names.
         marks_assistant: its chat template marks the assistant's words (`{% generation %}`); None without a template.
         rope_type, rope_factor: of `rope_scaling`, by which servers extend `max_position_embeddings`.
+        written: what a folder's `config.json` says, dotted; nothing of a model that is not on this machine.
 
     """
 
@@ -64,6 +67,7 @@ class Model:
     own_code: bool | None = None
     tokenizer_class: str | None = None
     marks_assistant: bool | None = None
+    written: Settings = field(default_factory=dict)
 
     @property
     def here(self) -> bool:

@@ -197,3 +197,28 @@ def test_release_between_two_needs_both_of_them() -> None:
 def test_default_is_that_of_the_release() -> None:
     assert default("slime", "", "0.3.0", "advantage_estimator") == "grpo"
     assert default("slime", "", "0.3.0", "no_such_setting") is NO_DEFAULT
+
+
+def test_source_of_a_newer_python_is_read_all_the_same() -> None:
+    """A release that could not be read would count as one that lacks all of its names."""
+    from newpython import parse
+
+    tree = parse("def f[T](x: T) -> T:\n    return x\ntype A = int\nclass C[T](B):\n    a: int = 1\n", "m.py")
+    assert [type(each).__name__ for each in tree.body] == ["FunctionDef", "Assign", "ClassDef"]
+    with pytest.raises(SyntaxError):
+        parse("def f(:\n", "m.py")
+
+
+def test_parameters_of_a_models_configuration_are_its_settings() -> None:
+    from refusals.classes import Release
+
+    source = (
+        "class C(P):\n    model_type = 'x'\n    def __init__(self, a=4, rope=None, **kwargs):\n        self.a = a\n"
+    )
+    source += "        self.rope = rope\n        self.check()\n        super().__init__(**kwargs)\n"
+    source += (
+        "    def check(self):\n        if self.rope is None:\n            return\n        assert self.a % 2 == 0\n"
+    )
+    (defaults, rules) = Release({"m.py": source}).of_model_types()["x"]
+    assert defaults == {"a": 4, "rope": None}
+    assert [value_of(rules[0][0], lookup(a=3, rope=rope)) for rope in (None, 1)] == [False, True]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context, Unavailable
 from doctor.facts.environment import Environment
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
 from doctor.facts.training import Training
@@ -59,7 +60,7 @@ def collected(name: str, cwd: Path, arguments: dict[str, str] | None = None, **v
         model_arguments={key: Observed.written(key, value) for key, value in (arguments or {}).items()},
     )
     return model_fact.collect(
-        Context(("python", "t.py"), cwd=cwd), None, training, None, None, None, Environment(variables)
+        Context(("python", "t.py"), cwd=cwd), None, training, None, None, None, None, Environment(variables)
     )
 
 
@@ -254,6 +255,16 @@ def cached(cache: Path, name: str, commit: str = "abc123", ref: str = "main") ->
     return write(base / "snapshots" / commit, config=QWEN)
 
 
+def test_model_among_the_settings_of_a_framework(tmp_path: Path) -> None:
+    write(tmp_path / "m", config=QWEN)
+    told = FrameworkConfig("oumi", {"model.model_name": Observed.written("model.model_name", "m")})
+    context, here = Context(("oumi", "train"), cwd=tmp_path), Environment({})
+    found = model_fact.collect(context, None, None, None, None, None, told, here)
+    assert (found.model_type, found.written["model_type"].value) == ("qwen2", "qwen2")
+    with pytest.raises(Unavailable):
+        model_fact.collect(context, None, None, None, None, None, FrameworkConfig("oumi"), here)
+
+
 def test_a_folder_beside_the_command_goes_first(tmp_path: Path) -> None:
     write(tmp_path / "org" / "model", config=QWEN)
     cached(tmp_path / "hub", "org/model")
@@ -328,10 +339,10 @@ def test_whose_model_it_is(tmp_path: Path) -> None:
     write(tmp_path / "served", config=QWEN)
     context, here = Context(("x",), cwd=tmp_path), Environment({"HOME": str(tmp_path)})
     serving = Serving("vllm-serve", model="served")
-    assert model_fact.collect(context, None, None, serving, None, None, here).name == "served"
+    assert model_fact.collect(context, None, None, serving, None, None, None, here).name == "served"
     verl = VerlConfig("m", overrides={"actor_rollout_ref.model.path": Observed.written("p", "~/served")})
-    assert model_fact.collect(context, None, None, None, verl, None, here).folder == str(tmp_path / "served")
+    assert model_fact.collect(context, None, None, None, verl, None, None, here).folder == str(tmp_path / "served")
     trinity = TrinityConfig("c.yaml", settings={"model.model_path": Observed.written("m", "served")})
-    assert model_fact.collect(context, None, None, None, None, trinity, here).name == "served"
+    assert model_fact.collect(context, None, None, None, None, trinity, None, here).name == "served"
     with pytest.raises(Unavailable, match="names no model"):
-        model_fact.collect(context, None, None, None, None, None, here)
+        model_fact.collect(context, None, None, None, None, None, None, here)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from newpython import parse
+
 from refusals.expressions import Expr, names
-from refusals.walk import Code, Root, State, Walk, fields_of, parsed
+from refusals.walk import Code, Root, State, Walk, fields_of
 
 Rule = tuple[Expr, str, str]  # condition, exception, place
 _PYDANTIC = {"model_validator", "root_validator"}
@@ -26,15 +28,13 @@ class Module:
     constants: dict[str, Any] = field(default_factory=dict)
     main: list[ast.stmt] = field(default_factory=list)
     arguments: dict[str, Any] = field(default_factory=dict)
-    tree: ast.Module | None = None
 
 
 @lru_cache(maxsize=4000)
 def module_of(path: str, text: str) -> Module:
     """Read one file."""
-    made, tree = Module(path), parsed(text)
-    made.tree = tree
-    for node in tree.body if tree is not None else ():
+    made, tree = Module(path), parse(text, path)
+    for node in tree.body:
         if isinstance(node, ast.ClassDef):
             made.classes[node.name] = node
         elif isinstance(node, ast.FunctionDef):
@@ -46,7 +46,7 @@ def module_of(path: str, text: str) -> Module:
                 made.constants[node.targets[0].id] = value
         elif isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
             made.main = node.body
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             made.arguments.update(_argument(node))
     return made
@@ -223,6 +223,23 @@ class Release:
         walk.follow(function.body, State({each: Root(prefix, raw) for each, prefix in roots.items()}))
         return walk.raised
 
+    def of_model_types(self) -> dict[str, tuple[dict[str, Any], list[Rule]]]:
+        """(defaults, rules) of each configuration of a model by its `model_type`: its parameters are the settings."""
+        found = {}
+        for name, (node, _) in self.classes.items():
+            kind = next((literal(each.value) for each in node.body if _assigns(each, "model_type")), None)
+            function = self.methods(name).get("__init__")
+            if not isinstance(kind, str) or not kind or function is None:
+                continue
+            given = dict(_parameters(function))
+            walk = Walk(self.code(name), function.path)  # type: ignore[attr-defined]
+            walk.within(function)
+            walk.follow(function.body, State({"self": Root(), **{each: ["n", each] for each in given}}))
+            defaults = {each: literal(default) for each, default in given.items()}
+            kept = {each: value for each, value in defaults.items() if value is not _ABSENT}
+            found[kind] = (kept, walk.raised + self.of_class(name))
+        return found
+
     def of_main(self, module: Module) -> list[Rule]:
         """What a program refuses behind its parser."""
         code = self.code()
@@ -236,6 +253,18 @@ def _is_before(decorator: ast.expr) -> bool:
     """Whether a decorator of pydantic has its validator run before the fields are made."""
     text = ast.unparse(decorator)
     return "validator" in text and ("before" in text or "pre=True" in text)
+
+
+def _assigns(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
+
+
+def _parameters(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
+    """(name, default) of the parameters behind `self`."""
+    listed = function.args.args[1:]
+    missing = [None] * (len(listed) - len(function.args.defaults))
+    yield from zip((each.arg for each in listed), [*missing, *function.args.defaults], strict=False)
+    yield from zip((each.arg for each in function.args.kwonlyargs), function.args.kw_defaults, strict=True)
 
 
 def _default_of(node: ast.expr | None) -> ast.expr | None:

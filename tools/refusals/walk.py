@@ -379,7 +379,7 @@ class Walk:
             return UNKNOWN
         if isinstance(left, (int, float)) and isinstance(right, (int, float)) and (right or name not in "//%"):
             return _COMPUTE[name](left, right)
-        return operation(name, left, right)
+        return UNKNOWN if name == "**" else operation(name, left, right)
 
     def _of_ifexp(self, node: ast.IfExp, state: State) -> Expr:
         return either(*(self.value(each, state) for each in (node.test, node.body, node.orelse)))
@@ -511,14 +511,6 @@ def _merge(state: State, condition: Expr, one: State, other: State) -> None:
 
 def _either(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     return UNKNOWN if unknown(condition) and then != otherwise else either(condition, then, otherwise)
-
-
-def parsed(text: str) -> ast.Module | None:
-    """A module, None where it is no Python of today."""
-    try:
-        return ast.parse(text)
-    except SyntaxError:
-        return None
 
 
 def fields_of(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None, ast.expr]]:

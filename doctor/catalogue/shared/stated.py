@@ -14,13 +14,15 @@ from doctor.catalogue.shared.said import options_of
 from doctor.data.refusals import NO_DEFAULT, default, scopes
 from doctor.facts.framework_config import DISTRIBUTIONS, FrameworkConfig
 from doctor.facts.launch import Launch
+from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training, effective_value
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
 
 _PROGRAMS = {
-    "trl": "TRL", "transformers": "Transformers", "swift": "ms-swift", "llamafactory": "LLaMA-Factory",
+    "trl": "TRL", "transformers": "Transformers", "models": "Transformers", "swift": "ms-swift",
+    "llamafactory": "LLaMA-Factory",
     "openrlhf": "OpenRLHF", "nemo_rl": "NeMo-RL", "prime_rl": "prime-rl", "areal": "AReaL", "skyrl": "SkyRL",
     "skyrl_train": "SkyRL", "verl": "veRL", "peft": "PEFT", "sglang": "SGLang",
 }  # fmt: skip
@@ -61,6 +63,12 @@ class Held:
         """Its name as users write it."""
         return _PROGRAMS.get(self.library, self.library)
 
+    def written(self, name: str) -> list[Observed]:
+        """What is written of a setting, or of a group of settings."""
+        if name in self.settings:
+            return [self.settings[name]]
+        return [each for key, each in self.settings.items() if key.startswith(f"{name}.")]
+
     def look_up(self, name: str, with_default: bool) -> Any:
         """Value of a setting as the check sees it."""
         if name == _WORLD:
@@ -68,7 +76,7 @@ class Held:
         setting = self.settings.get(name)
         if setting is not None:
             return self._typed(name, setting.value) if setting.known else UNKNOWN
-        if any(each.startswith(f"{name}.") for each in self.settings):
+        if self.written(name):
             return GROUP
         if not self.whole:
             return UNKNOWN
@@ -97,7 +105,7 @@ class Held:
 
 def held_of(
     launch: Launch, training: Training | None, framework: FrameworkConfig | None, verl: VerlConfig | None,
-    packages: Packages, world: World | None,
+    packages: Packages, world: World | None, model: Model | None,
 ) -> Iterator[Held]:  # fmt: skip
     """All that the libraries of a command check of its settings."""
     processes = world.processes if world is not None else None
@@ -107,6 +115,8 @@ def held_of(
         yield from _of_swift(launch, packages, processes)
     if framework is not None:
         yield from _of_framework(launch, framework, packages, processes)
+    if model is not None and model.written and model.own_code is not True:
+        yield from _of_model(model, packages)
     version = packages.version("verl") if verl is not None else None
     if verl is not None and version is not None:
         settings = {**verl.base, **verl.overrides}
@@ -114,6 +124,13 @@ def held_of(
     if launch.module == "sglang.launch_server" and (version := packages.version("sglang")) is not None:
         options = {_OF_SGLANG.get(name, name): each for name, each in options_of(launch).items()}
         yield Held("sglang", "ServerArgs", version, options, True, None, processes)
+
+
+def _of_model(model: Model, packages: Packages) -> Iterator[Held]:
+    """What Transformers' class of a model's configuration checks of its `config.json`."""
+    version = packages.version("transformers")
+    if version is not None and model.model_type in scopes("models"):
+        yield Held("models", model.model_type, version, model.written)
 
 
 def _of_classes(training: Training, packages: Packages, processes: int | None) -> Iterator[Held]:

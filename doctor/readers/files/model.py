@@ -7,6 +7,7 @@ from pathlib import Path
 from doctor.base.evidence import Observed
 from doctor.base.fact import NO_COMMAND, Context, DoesNotApply, Unavailable, fact
 from doctor.facts.environment import Environment
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.serving import Serving
@@ -14,6 +15,13 @@ from doctor.facts.training import Training
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
 
+#: framework -> settings that name the model which it trains
+_OF_FRAMEWORKS = {
+    "llamafactory": ("model_name_or_path",), "axolotl": ("base_model",),
+    "openrlhf": ("pretrain", "actor.model_name_or_path"),
+    "oumi": ("model.model_name",), "skyrl": ("trainer.policy.model.path",), "areal": ("actor.path",),
+    "nemo_rl": ("policy.model_name",), "prime_rl": ("model.name", "trainer.model.name"), "slime": ("hf_checkpoint",),
+}  # fmt: skip
 _VERL_KEY = "actor_rollout_ref.model.path"
 _TRINITY_KEY = "model.model_path"
 
@@ -26,6 +34,7 @@ def collect(
     serving: Serving | None,
     verl_config: VerlConfig | None,
     trinity_config: TrinityConfig | None,
+    framework_config: FrameworkConfig | None,
     environment: Environment | None,
 ) -> Model:
     """Read the model's files where the program would look for them, else what is known of a model of that name.
@@ -36,7 +45,9 @@ def collect(
     """
     from doctor.readers.files import model_files
 
-    name = _name(training, serving, verl_config, trinity_config) or _of_sglang(launch)
+    name = (
+        _name(training, serving, verl_config, trinity_config) or _of_sglang(launch) or _of_framework(framework_config)
+    )
     if launch is not None and launch.kind == "ray" and launch.not_understood is None:
         raise DoesNotApply("the command starts a node of Ray, which loads no model")
     if name is None:
@@ -77,6 +88,15 @@ def _name(
     if trinity_config is not None and _TRINITY_KEY in trinity_config.settings:
         candidates.append(trinity_config.settings[_TRINITY_KEY].value)
     return next((each for each in candidates if isinstance(each, str) and each.strip()), None)
+
+
+def _of_framework(config: FrameworkConfig | None) -> str | None:
+    """The policy's model among the settings of a framework, where one setting names it."""
+    if config is None:
+        return None
+    found = (config.settings.get(key) for key in _OF_FRAMEWORKS[config.framework])
+    named = next((each.value for each in found if each is not None and each.known), None)
+    return named if isinstance(named, str) and named.strip() else None
 
 
 def _of_sglang(launch: Launch | None) -> str | None:

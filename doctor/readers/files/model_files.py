@@ -15,6 +15,7 @@ from doctor.base.fact import BrokenFile
 from doctor.base.patterns import later
 from doctor.facts.model import Model
 from doctor.readers.files import model_weights
+from doctor.readers.files.settings import settings_of
 from doctor.readers.machine.hub import cache_folder
 from doctor.readers.script.python_source import NotReadable, read_regular
 
@@ -165,6 +166,7 @@ def read(name: str, path: Path) -> Model:
         is_adapter=bool(adapter) or folder.has("adapter_config.json"),
         base_model=base if isinstance(base, str) else None,
         broken=folder.broken or weights.broken,
+        written=settings_of(config, Place(str(path / "config.json"))),
     )
 
 

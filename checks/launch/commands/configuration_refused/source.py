@@ -16,6 +16,7 @@ from doctor.catalogue.words import words_of
 from doctor.data.refusals import Refusal, refusals
 from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
+from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 from doctor.facts.verl_config import VerlConfig
@@ -33,11 +34,11 @@ _MOST = 3
 @check(PROBLEM, requires=("LCH6560/validator",))
 def refused_by_its_source(
     launch: Launch, packages: Packages, training: Training | None, framework_config: FrameworkConfig | None,
-    verl_config: VerlConfig | None, world: World | None,
+    verl_config: VerlConfig | None, world: World | None, model: Model | None,
 ) -> Judgement:  # fmt: skip
     """Hold the settings against what the releases' sources refuse; what nobody can tell refuses nothing."""
     told: set[str] = set()
-    for held in held_of(launch, training, framework_config, verl_config, packages, world):
+    for held in held_of(launch, training, framework_config, verl_config, packages, world, model):
         for refusal, names in _refused(held):
             if not told.isdisjoint(names) or len(told) >= _MOST:
                 continue
@@ -48,12 +49,12 @@ def refused_by_its_source(
 def _refused(held: Held) -> Iterator[tuple[Refusal, tuple[str, ...]]]:
     """Conditions that hold, with the settings in them that somebody wrote: no library refuses its own defaults."""
     for refusal in refusals(held.library, held.scope, held.version):
-        if not any(name in held.settings for name in names_in(refusal.condition)):
+        if not any(held.written(name) for name in names_in(refusal.condition)):
             continue
         if true(value_of(refusal.condition, held.look_up)) is not True:
             continue
         asked = dict.fromkeys(name for part in because(refusal.condition, held.look_up) for name in names_in(part))
-        names = tuple(name for name in asked if name in held.settings)
+        names = tuple(name for name in asked if held.written(name))
         if names:
             yield refusal, names
 
@@ -61,7 +62,7 @@ def _refused(held: Held) -> Iterator[tuple[Refusal, tuple[str, ...]]]:
 def _finding(held: Held, refusal: Refusal, names: tuple[str, ...]) -> Finding:
     parts = list(because(refusal.condition, held.look_up))
     asked = dict.fromkeys(name for part in parts for name in names_in(part))
-    written = [held.settings[name] for name in names]
+    written = [each for name in names for each in held.written(name)[:_MOST]]
     return found(
         PROBLEM, MAIN, confidence=LIKELY, where=place_of(*written),
         evidence=(*quoted(*written), *(_of_default(held, name) for name in asked if name not in names)),

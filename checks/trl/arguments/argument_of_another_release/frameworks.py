@@ -57,7 +57,9 @@ def key_of_framework(
     for setting, name in _names(framework_config):
         if name in known.keys:
             lack = known.lacks(name, version) if version else None
-            if lack is not None:
+            # what it declares itself since, it took before as an argument of the trainer
+            taken = framework_config.framework == "llamafactory" and _is_trainers(name)
+            if lack is not None and not (lack == "not yet" and taken):
                 first, last = known.keys[name]
                 yield found(
                     PROBLEM, NOT_YET if lack == "not yet" else GONE, severity=severity, confidence=LIKELY,
@@ -119,7 +121,8 @@ def _is_trainers(name: str) -> bool:
 
 
 def _installed(framework: str, packages: Packages | None) -> str | None:
-    versions = (packages.version(each) for each in DISTRIBUTIONS[framework]) if packages is not None else ()
+    carried = tuple(each for each in DISTRIBUTIONS[framework] if each != "skyrl")  # its releases are numbered anew
+    versions = (packages.version(each) for each in carried) if packages is not None else ()
     return next(filter(None, versions), None)
 
 
