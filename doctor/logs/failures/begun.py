@@ -18,6 +18,7 @@ from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Begun
 from doctor.logs.failures.case import Case
 from doctor.logs.lines.prefixes import strip
+from doctor.logs.lines.prose import is_document, is_said_by_program
 
 _AREA = "launch"
 #: last line -> what is begun there
@@ -85,6 +86,9 @@ def _waits(case: Case, place: int) -> Begun | None:
     if match is None or any(_NUMBERS.sub("#", text) == shape for _, text in lines[-_LOOKED_BACK:-1]):
         return None  # who asks again and again is judged by how long it has, see `doctor.logs.failures.loops`
     path = case.sources[place].path
+    whole = next(text for at, text in reversed(case.kept[place]) if at == number)
+    if not is_said_by_program(whole, in_document=is_document(path, case.kept[place])):
+        return None
     who, quotes = _ended_before(case, lines[-_LOOKED_BACK - 1 : -1], path)
     quotes = (Observed.quoted(path, redact_text(line)[:300], number), *quotes)
     what = redact_text(match["what"]).replace("`", "'")

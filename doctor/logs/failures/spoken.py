@@ -28,6 +28,7 @@ from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.unrecognised import is_report
 from doctor.logs.lines.nature import FOREIGN
 from doctor.logs.lines.prefixes import strip
+from doctor.logs.lines.prose import is_document, is_said_by_program
 from doctor.logs.metrics.courses import settings_of
 
 _AREA = "launch"
@@ -43,6 +44,10 @@ _WANTED = later(
     r"(?i)\b(?:by|per|on) (?:the )?user(?:'s)? (?:settings?|request|configuration|choice)\b"
     r"|\bas (?:requested|configured)\b|\bno \w+(?: \w+)? (?:was|were) requested\b|^nohup: "
 )
+#: what is as it should be, by its own next line, or concerns what draws bars
+_EXPECTED = later(r"\bnot used when initializing\b|\bIProgress not found\b")
+#: a line of code, JSON or a configuration with its comment
+_WRITTEN = later(r"^\s*(?:[\w.\[\]'\"]{1,60} = [\[{]|[\"'][\w.\- ]{1,60}[\"']: |[\w.\-]{1,60}: .{0,200} # )")
 #: notes of torch's own private modules
 _INTERNAL = later(r"\btorch/_\w+/\w+\.py:\d")
 _LONGEST_LINE, _LONGEST_CLAUSE, _LONGEST_MESSAGE = 1_000, 140, 1_500
@@ -386,22 +391,25 @@ def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int 
     # where figures of a living run were judged, only what spoils a training that looks well
     predicates = [each for each in _OF_RUNS if each.sense in _SPOIL] if first.values.get("judged") else _OF_RUNS
     for predicate in predicates:
-        hits = [each for each in lines if predicate.pattern.search(each.text)]
+        hits = [each for each in lines if predicate.pattern.search(each.text) and " " in _clause(each.text)]
         if hits:
             return _of_lines(predicate.sense, hits, lines, case)
     return None
 
 
 def _lines(case: Case, source: int) -> Iterator[_Line]:
+    in_document = is_document(case.sources[source].path, case.kept[source])
     for number, whole in case.kept[source]:
-        if number in case.pasted_lines:
+        if number in case.pasted_lines or _WRITTEN.match(whole):
             continue  # code and configuration, which say nothing of a run
         if not whole.strip() or _STATEMENT.match(whole) or _DUMP.search(whole):
+            continue
+        if not is_said_by_program(whole[:_LONGEST_LINE], in_document=in_document):
             continue
         stripped = strip(whole[:_LONGEST_LINE])
         folded = _FOLDED.search(stripped.text)
         text = stripped.text[: folded.start()] if folded else stripped.text
-        if stripped.level in _NOTED or _WANTED.search(text) or _INTERNAL.search(whole):
+        if stripped.level in _NOTED or _WANTED.search(text) or _INTERNAL.search(whole) or _EXPECTED.search(text):
             continue
         yield _Line(source, number, text, 1 + stripped.repeated + (int(folded["times"]) if folded else 0))
 
