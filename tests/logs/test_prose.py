@@ -34,6 +34,7 @@ WRITTEN = {
         "run.txt",
         "Some weights of the checkpoint at bert were not used when initializing BertModel: ['cls']\n- This IS expected",
     ),
+    "a word alone": ("run.txt", "Loading the model\nSkipping\nSkipping\n"),
     "a bar that cannot be drawn": (
         "run.txt",
         "tqdm/auto.py:21: TqdmWarning: IProgress not found. Please update ipywidgets",

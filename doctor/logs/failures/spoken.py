@@ -391,7 +391,7 @@ def _said_by_lines(first: Finding, case: Case, known: Collection[tuple[str, int 
     # where figures of a living run were judged, only what spoils a training that looks well
     predicates = [each for each in _OF_RUNS if each.sense in _SPOIL] if first.values.get("judged") else _OF_RUNS
     for predicate in predicates:
-        hits = [each for each in lines if predicate.pattern.search(each.text) and " " in _clause(each.text)]
+        hits = [each for each in lines if predicate.pattern.search(each.text) and not _clause(each.text).isalpha()]
         if hits:
             return _of_lines(predicate.sense, hits, lines, case)
     return None
