@@ -48,8 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     config.option.markexpr = without_slow(config.option.markexpr)
     config.pluginmanager.register(SkippedTests(config), "doctor-skipped")
-    if "not process" in config.getoption("markexpr"):
-        config.pluginmanager.register(NoProcesses(), "doctor-no-processes")
+    config.pluginmanager.register(NoProcesses(), "doctor-no-processes")
     for number, handler in (
         (signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL),
     ):  # fmt: skip

@@ -1,7 +1,8 @@
 """The mark `process`: what starts processes of its own. `pytest -m "not process"` is for daily work.
 
-There, a test without the mark that starts a process fails where it does so. Commands of the doctor that `run_doctor`
-runs need no mark: they are forks of one process, see `tests.commands`.
+A test without the mark that starts a process fails where it does so, in every run: so the mark is never forgotten. Slow
+tests need none, daily work leaves them out. Commands of the doctor that `run_doctor` runs need no mark either: they are
+forks of one process, see `tests.commands`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class NoProcesses:
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Hold this test to its marks."""
-        _allowed[0] = item.get_closest_marker("process") is not None
+        _allowed[0] = any(item.get_closest_marker(name) for name in ("process", "slow"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
