@@ -17,6 +17,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -663,6 +664,7 @@ def _built(roots: Mapping[str, Path], now: int) -> Built:
     built = Built(json.loads(json.dumps(built.index)), built.words)
     _keep(words, built.words)
     _keep(index, json.dumps(built.index).encode())
+    _sweep(index.parent)
     return built
 
 
@@ -687,6 +689,19 @@ def write(built: Built, folder: Path) -> None:
     """
     (folder / INDEX).write_text(json.dumps(built.index), encoding="utf-8")
     (folder / WORDS).write_bytes(built.words)
+
+
+#: several environments, and a checkout under work, share a home
+_KEPT = 6
+
+
+def _sweep(folder: Path) -> None:
+    """Take the oldest catalogues away: each change of a file makes one, of several megabytes."""
+    with suppress(OSError):
+        for pattern in ("index-*.json", "words-*.jsonl"):
+            by_age = sorted(folder.glob(pattern), key=lambda each: each.stat().st_mtime_ns)
+            for each in by_age[:-_KEPT]:
+                each.unlink(missing_ok=True)
 
 
 def _keep(path: Path, data: bytes) -> None:

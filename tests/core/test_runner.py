@@ -207,6 +207,22 @@ def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypat
     assert build({"extra": root}).index["entries"][0]["module"] == "extra.python.one"
 
 
+def test_old_catalogues_are_taken_out_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root, kept = tmp_path / "problems", tmp_path / "cache" / "grpo-doctor"
+    (root / "python").mkdir(parents=True)
+    kept.mkdir(parents=True)
+    (kept / "other.json").write_text("{}")
+    for number in range(12):
+        text = f"PROBLEM = Problem(id='PYT{number:03d}', name='one', severity=ERROR, since='0.{number}')"
+        (root / "python" / "one.py").write_text(text + " " * number)
+        assert [entry.id for entry in load({"extra": root})] == [f"PYT{number:03d}"]
+        newest = max(kept.glob("index-*.json"), key=lambda each: each.stat().st_mtime_ns)
+    assert len(list(kept.glob("index-*.json"))) == len(list(kept.glob("words-*.jsonl"))) == 6
+    assert newest.exists()
+    assert (kept / "other.json").exists()
+
+
 def test_a_skip_is_no_finding_and_check_keeps_its_function() -> None:
     @check(Problem("PYT910", "kept", ERROR, "0.1"))
     def judge(packages: Packages) -> Iterator[Finding | Skip]:
