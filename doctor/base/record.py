@@ -46,36 +46,86 @@ def _shared(cls: Any) -> Any:
     for name, shared in (("__repr__", _repr), ("__eq__", _eq)):
         if name not in vars(cls):
             setattr(cls, name, shared)
-    if any(isinstance(each, dataclasses.Field) for each in vars(cls).values()):
-        _complete(cls)  # at once, for these would be seen as values of the class
-    else:
-        for name in _LATER:
-            setattr(cls, name, _Later(cls, name))
+    given = {name: value for name, value in vars(cls).items() if isinstance(value, dataclasses.Field)}
+    for name, each in given.items():  # these would be seen as values of the class
+        if each.default is MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, each.default)
+    cls.__given__ = given
+    for name in _PARTS:
+        setattr(cls, name, _Later(cls, name, _find_parts))
+    for name in _STANDARD:
+        setattr(cls, name, _Later(cls, name, _find_standard))
     return cls
 
 
-def _complete(cls: Any) -> None:
-    """Find out the fields; done twice, by two threads, it gives the same."""
-    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    fields = dataclasses.fields(cls)
-    defaults = {each.name: None if each.default is MISSING else each.default for each in fields}
-    cls.__without_default__ = tuple(each for each in fields if each.default is MISSING)
-    cls.__record__, cls.__defaults__ = fields, defaults
+class Part:
+    """A field of a record, as far as its methods ask; `dataclasses.fields` gives all of it.
+
+    Args:
+        name: of the field.
+        given: its default, or what `dataclasses.field` made.
+
+    """
+
+    __slots__ = ("compare", "default", "default_factory", "name", "repr")
+
+    def __init__(self, name: str, given: Any) -> None:
+        """Take it apart."""
+        self.name, self.default, self.default_factory, self.repr, self.compare = name, given, MISSING, True, True
+        if isinstance(given, dataclasses.Field):
+            self.default, self.default_factory = given.default, given.default_factory
+            self.repr, self.compare = given.repr, bool(given.compare)
+
+
+def _declared(cls: Any) -> dict[str, tuple[str, Any]]:
+    """Name of each field -> its annotation and its default, those of the records that it is made of first."""
+    found: dict[str, tuple[str, Any]] = {}
+    for each in reversed(cls.__mro__):
+        space = vars(each)
+        if "__given__" in space:
+            for name, annotation in space.get("__annotations__", {}).items():
+                found[name] = annotation, space["__given__"].get(name, space.get(name, MISSING))
+    return found
+
+
+def _find_parts(cls: Any) -> None:
+    """Find out what the methods ask for; done twice, by two threads, it gives the same."""
+    parts = tuple([Part(name, given) for name, (_, given) in _declared(cls).items()])
+    cls.__without_default__ = tuple([each for each in parts if each.default is MISSING])
+    cls.__defaults__ = {each.name: None if each.default is MISSING else each.default for each in parts}
+    cls.__record__ = parts
+
+
+def _find_standard(cls: Any) -> None:
+    """Find out what `dataclasses` wants to know, which few ask for, and for which it looks closely at every field.
+
+    It looks at a class of the same fields: one that is in use is not changed for a moment.
+    """
+    declared = _declared(cls)
+    space = {name: given for name, (_, given) in declared.items() if given is not MISSING}
+    annotations = {name: annotation for name, (annotation, _) in declared.items()}
+    space.update(__annotations__=annotations, __module__=cls.__module__, __doc__=cls.__doc__ or "")
+    twin = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), space))
+    for name in _STANDARD:
+        setattr(cls, name, getattr(twin, name))
 
 
 class _Later:
-    """Stands for what is known of a class when its fields are: most classes of a run never have an instance."""
+    """Stands for what is known of a class until it is asked for: most classes of a run never have an instance."""
 
-    def __init__(self, cls: Any, name: str) -> None:
-        self._cls, self._name = cls, name
+    def __init__(self, cls: Any, name: str, find: Callable[[Any], None]) -> None:
+        self._cls, self._name, self._find = cls, name, find
 
     def __get__(self, instance: object, owner: Any) -> Any:
         """Find it out; from then on it stands here itself."""
-        _complete(self._cls)
+        self._find(self._cls)
         return getattr(self._cls, self._name)
 
 
-_LATER = ("__dataclass_fields__", "__without_default__", "__record__", "__defaults__")
+_PARTS = ("__without_default__", "__record__", "__defaults__")
+_STANDARD = ("__dataclass_fields__", "__dataclass_params__")
 
 
 def _init(self: Any, *args: Any, **given: Any) -> None:
