@@ -93,7 +93,8 @@ def _declared(cls: Any) -> dict[str, tuple[str, Any]]:
 def _find_parts(cls: Any) -> None:
     """Find out what the methods ask for; done twice, by two threads, it gives the same."""
     parts = tuple([Part(name, given) for name, (_, given) in _declared(cls).items()])
-    cls.__without_default__ = tuple([each for each in parts if each.default is MISSING])
+    cls.__needed__ = [each.name for each in parts if each.default is each.default_factory is MISSING]
+    cls.__made__ = [(each.name, each.default_factory) for each in parts if each.default_factory is not MISSING]
     cls.__defaults__ = {each.name: None if each.default is MISSING else each.default for each in parts}
     cls.__record__ = parts
 
@@ -124,7 +125,7 @@ class _Later:
         return getattr(self._cls, self._name)
 
 
-_PARTS = ("__without_default__", "__record__", "__defaults__")
+_PARTS = ("__needed__", "__made__", "__record__", "__defaults__")
 _STANDARD = ("__dataclass_fields__", "__dataclass_params__")
 
 
@@ -145,34 +146,45 @@ def _init(self: Any, *args: Any, **given: Any) -> None:
     if len(values) != len(cls.__record__):
         msg = f"{cls.__name__}() got an unexpected {next(name for name in values if name not in cls.__defaults__)!r}"
         raise TypeError(msg)
-    for each in cls.__without_default__:
-        if each.name in given:
-            continue
-        if each.default_factory is MISSING:
-            msg = f"{cls.__name__}() lacks a value for {each.name!r}"
+    for name in cls.__needed__:
+        if name not in given:
+            msg = f"{cls.__name__}() lacks a value for {name!r}"
             raise TypeError(msg)
-        values[each.name] = each.default_factory()
+    for name, make in cls.__made__:
+        if name not in given:
+            values[name] = make()
     if hasattr(cls, "__post_init__"):
         self.__post_init__()
 
 
-def restored(cls: type[Made], values: Mapping[str, Any]) -> Made:
+def restored(cls: type[Made], values: dict[str, Any]) -> Made:
     """An instance of a record with values that were taken from one: they are not looked at, as a start restores
     thousands.
 
     Args:
         cls: a record without `__post_init__`.
-        values: by field; usual ones may lack.
+        values: by field, those that :func:`unusual` tells; it becomes the record's own. What lacks is read from the
+            class, where a default stands.
 
     """
-    made, kind = object.__new__(cls), cast("Any", cls)
-    held = made.__dict__
-    held.update(kind.__defaults__)
-    held.update(values)
-    for each in kind.__without_default__:
-        if each.name not in values:
-            held[each.name] = each.default_factory()
+    made = object.__new__(cls)
+    for name, make in cast("Any", cls).__made__:
+        if name not in values:
+            values[name] = make()
+    object.__setattr__(made, "__dict__", values)  # a record itself lets nothing be set
     return made
+
+
+def names_of(cls: type) -> tuple[str, ...]:
+    """Names of a record's fields, in their order."""
+    return tuple(cast("Any", cls).__defaults__)
+
+
+def unusual(made: object) -> dict[str, Any]:
+    """The values of a record that are not the usual ones: what :func:`restored` needs."""
+    parts = cast("Any", made).__record__
+    usual = {each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in parts}
+    return {name: value for name, value in vars(made).items() if value != usual[name]}
 
 
 def _by_name(cls: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:

@@ -18,17 +18,19 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record, restored
+from doctor.base.garbage import without_garbage_collection
+from doctor.base.record import record, restored, unusual
+from doctor.base.tabled import columns_of, rows_of
 from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 12  # raise when Entry or the index changes
+FORMAT = 13  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
@@ -40,8 +42,9 @@ Place = tuple[int, int, int]
 #: functions of a problem that parts of the engine ask for, beside those whose names begin with `of_`
 _ASKED = frozenset({"explain", "answer"})
 ANY_NAME = "*"
-_OF_SEVERAL = frozenset({"judges", "rows", "words"})  # fields of an entry that JSON holds as lists
+_OF_SEVERAL = frozenset({"judges", "requires", "rows", "words"})  # fields that JSON holds as lists
 _SEVERITIES = {"ERROR": ERROR, "WARNING": WARNING, "INFO": INFO}
+_BY_WORD = {each.value: each for each in _SEVERITIES.values()}
 
 
 @record
@@ -305,21 +308,22 @@ def _files_of_table(folder: os.DirEntry[str]) -> dict[str, Any]:
     return {"rows": rows, "code": files.get("__init__.py")}
 
 
-def _sources(folder: str | Path, *, area: bool = False) -> Iterator[os.DirEntry[str]]:
+def _sources(root: str | Path) -> Iterator[os.DirEntry[str]]:
     """Every file below a root of which the catalogue is made, Chinese words included."""
-    for each in os.scandir(folder):
-        if each.name.startswith((".", "_")) and not _is_shared(each.name):
-            continue
-        if each.name.endswith((".toml", ".py")):
-            if area:
-                yield each
-        elif each.is_dir():
-            yield from _sources(each.path, area=True)
+    folders = [str(root)]
+    for folder in folders:  # it grows
+        for each in os.scandir(folder):
+            name = each.name
+            if name.endswith((".toml", ".py")):
+                if folder is not folders[0] and (name[0] not in "._" or _is_shared(name)):
+                    yield each
+            elif name[0] not in "._" and each.is_dir():
+                folders.append(each.path)
 
 
 def _is_shared(name: str) -> bool:
-    """Whether a file has words that several problems share."""
-    return name.startswith("_") and name.endswith(".toml")
+    """Whether a file has what several problems share: words, or the code of a table."""
+    return name == "__init__.py" or (name.startswith("_") and name.endswith(".toml"))
 
 
 def _shared(root: Path) -> Iterator[tuple[str, Path]]:
@@ -333,10 +337,10 @@ def signature(roots: Mapping[str, Path]) -> int:
     """A number that changes when a file of the catalogue is added, removed or changed: of names, sizes and dates."""
     crc = FORMAT
     for package, root in roots.items():
-        seen = []
+        seen, start = [], len(str(root))
         for each in _sources(root):
             stat = each.stat()
-            seen.append(f"{each.path[len(str(root)) :]} {stat.st_size} {stat.st_mtime_ns}")
+            seen.append(f"{each.path[start:]} {stat.st_size} {stat.st_mtime_ns}")
         crc = zlib.crc32("\n".join((package, *sorted(seen))).encode(), crc)
     return crc
 
@@ -364,7 +368,7 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
 
     """
     entries, shared, faults, words = [], {}, {}, bytearray()
-    checks: dict[str, int] = {}
+    checks: dict[str, tuple[int, CheckEntry]] = {}
     for package, root in roots.items():
         for files in _files(root):
             module = f"{package}.{files.dotted}"
@@ -381,24 +385,35 @@ def build(roots: Mapping[str, Path], now: int = 0) -> Built:
         for dotted, declared in _shared_words(package, root, faults):
             shared[f"{package}.{dotted}"] = _added(words, declared)
     entries.sort(key=lambda each: each["id"].partition(ROW)[0])
-    told = {"entries": entries, "checks": list(map(json.loads, checks)), "shared": shared, "faults": faults}
-    return Built({"signature": now, **told}, bytes(words))
+    told = {
+        "entries": columns_of(entries), "count": len(entries), "checks": _told_checks(checks.values()),
+        "shared": shared, "faults": faults,
+    }  # fmt: skip
+    return Built({"signature": now, "words": len(words), **told}, bytes(words))
 
 
-def _told(entry: Entry, checks: dict[str, int]) -> dict[str, Any]:
+def _told(entry: Entry, checks: dict[str, tuple[int, CheckEntry]]) -> dict[str, Any]:
     """An entry without what is usual, for every start reads a thousand; of its checks their places among all.
 
     Args:
         entry: of a problem or a row.
-        checks: every check so far as JSON -> its place; grows.
+        checks: every check so far by its words -> its place, and itself; grows.
 
     """
-    usual = {each.name: each.default_factory() if callable(each.default_factory) else each.default
-             for each in fields(Entry)}  # fmt: skip
-    told = {name: value for name, value in vars(entry).items() if value != usual[name]}
+    told = unusual(entry)
     if entry.checks:
-        told["checks"] = [checks.setdefault(json.dumps(asdict(each)), len(checks)) for each in entry.checks]
+        told["checks"] = [checks.setdefault(repr(each), (len(checks), each))[0] for each in entry.checks]
     return told
+
+
+def _told_checks(checks: Iterable[tuple[int, CheckEntry]]) -> dict[str, Any]:
+    """Checks as columns; many have the same facts, which stand there once."""
+    facts: dict[str, tuple[int, Any]] = {}
+    rows = []
+    for _, each in checks:
+        wanted = facts.setdefault(json.dumps(each.facts), (len(facts), each.facts))[0]
+        rows.append({**unusual(each), "facts": wanted})
+    return {"columns": columns_of(rows), "count": len(rows), "facts": [each for _, each in facts.values()]}
 
 
 def _added(words: bytearray, declared: Mapping[str, Any]) -> Place:
@@ -460,18 +475,22 @@ def _entry_of(module: str, code: os.DirEntry[str] | None, declared: Mapping[str,
     return _declared_entry(declared, module, has_code=False)
 
 
-def _entry(data: dict[str, Any], checks: Sequence[CheckEntry]) -> Entry:
-    data["severity"] = Severity(data["severity"])
-    if "checks" in data:
-        data["checks"] = tuple([checks[each] for each in data["checks"]])
-    for name in data.keys() & _OF_SEVERAL:
-        data[name] = tuple(data[name])
-    return restored(Entry, data)
+def _restored_entries(index: Mapping[str, Any]) -> tuple[Entry, ...]:
+    checks = _restored_checks(index["checks"])
+    rows = rows_of(index["entries"], index["count"], _OF_SEVERAL)
+    for row in rows:
+        row["severity"] = _BY_WORD[row["severity"]]
+        if "checks" in row:
+            row["checks"] = tuple([checks[each] for each in row["checks"]])
+    return tuple([restored(Entry, row) for row in rows])
 
 
-def _check_entry(data: Mapping[str, Any]) -> CheckEntry:
-    facts = {name: (fact, needed) for name, (fact, needed) in data["facts"].items()}
-    return CheckEntry(data["function"], facts, tuple(data["requires"]), data["table"], data["mute_without"])
+def _restored_checks(told: Mapping[str, Any]) -> list[CheckEntry]:
+    facts = [{name: (fact, needed) for name, (fact, needed) in each.items()} for each in told["facts"]]
+    rows = rows_of(told["columns"], told["count"], _OF_SEVERAL)
+    for row in rows:
+        row["facts"] = facts[row["facts"]]
+    return [restored(CheckEntry, row) for row in rows]
 
 
 def _place(kept: Sequence[int]) -> Place:
@@ -508,11 +527,12 @@ def _declared_in(folders: tuple[str, ...]) -> Iterator[str]:
             continue
         for path in found:
             try:
-                text = Path(path, "entry_points.txt").read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
+                with open(f"{path}/entry_points.txt", "rb") as file:  # noqa: PTH123 - each start does this a hundred times
+                    told = file.read()
+            except OSError:
                 continue
-            if GROUP in text:
-                yield from _of_group(text)
+            if GROUP.encode() in told:
+                yield from _of_group(told.decode("utf-8", "replace"))
 
 
 def _of_group(text: str) -> Iterator[str]:
@@ -646,10 +666,10 @@ def _load(roots: Mapping[str, Path] | None) -> Loaded:
         return known[1]
     made = _read(_PACKAGE / INDEX, _PACKAGE / WORDS) if _is_made(roots) else None
     built = made or _built(roots, signature(roots) if _is_made(roots) else now)
-    checks = [_check_entry(each) for each in built.index["checks"]]
-    entries = [_entry(dict(each), checks) for each in built.index["entries"]]
+    with without_garbage_collection():
+        entries = _restored_entries(built.index)
     shared = {name: _place(each) for name, each in built.index["shared"].items()}
-    loaded = Loaded(tuple(entries), built.index["faults"], built.words, shared)
+    loaded = Loaded(entries, built.index["faults"], built.words, shared)
     _loaded[key] = (now, loaded)
     return loaded
 
@@ -670,14 +690,13 @@ def _built(roots: Mapping[str, Path], now: int) -> Built:
 
 def _read(index: Path, words: Path) -> Built | None:
     try:
-        data, text = json.loads(index.read_bytes()), words.read_bytes()
+        with without_garbage_collection():
+            data, text = json.loads(index.read_bytes()), words.read_bytes()
     except (OSError, ValueError):
         return None
-    if not isinstance(data, dict) or "checks" not in data:
+    if not isinstance(data, dict) or data.get("words") != len(text):
         return None
-    places = [*(each["words"] for each in data["entries"] if "words" in each), *data["shared"].values()]
-    ends = [sum(each) for each in places]
-    return Built(data, text) if max(ends, default=0) <= len(text) else None
+    return Built(data, text)
 
 
 def write(built: Built, folder: Path) -> None:

@@ -14,7 +14,7 @@ from doctor.base.evidence import Observed
 from doctor.base.fact import world_of
 from doctor.catalogue.check import check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Message, Skip, Where, Words, found
-from doctor.catalogue.index import Entry, build, load, read_entry
+from doctor.catalogue.index import Entry, load, read_entry
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.outcome import Skipped
 from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem, Severity
@@ -204,7 +204,7 @@ def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypat
     assert len(list((tmp_path / "cache" / "grpo-doctor").glob("index-*.json"))) == 1
     path.write_text("PROBLEM = Problem(id='PYT002', name='one', severity=ERROR, since='0.1')")
     assert [entry.id for entry in load({"extra": root})] == ["PYT002"]
-    assert build({"extra": root}).index["entries"][0]["module"] == "extra.python.one"
+    assert load({"extra": root})[0].module == "extra.python.one"
 
 
 def test_old_catalogues_are_taken_out_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
