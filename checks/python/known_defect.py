@@ -11,11 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion
-
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.ranges import within
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Message, Role, Skip, found, said
@@ -140,8 +138,8 @@ def _in_excerpt(courses: Courses) -> Iterator[tuple[int, Finding]]:
 def _fits(version: str | None, specifier: str) -> bool | None:
     """Whether a stated version is in a range; None where none is stated, or it is no version."""
     try:
-        return None if version is None else SpecifierSet(specifier).contains(version, prereleases=True)
-    except InvalidVersion:
+        return None if version is None else within(version, specifier)
+    except ValueError:
         return None
 
 

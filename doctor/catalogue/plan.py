@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -196,6 +195,8 @@ def edit(path: str, *edits: Edit) -> EditFile:
 
 def rewrite(path: str, text: str) -> EditFile:
     """An EditFile that makes a whole file `text`, as the smallest edits by lines."""
+    from difflib import SequenceMatcher
+
     before = read_or_none(path)
     old = (before or b"").decode("utf-8", "surrogateescape").splitlines(keepends=True)
     new = text.splitlines(keepends=True)
@@ -204,7 +205,7 @@ def rewrite(path: str, text: str) -> EditFile:
         offsets.append(offsets[-1] + len(line.encode("utf-8", "surrogateescape")))
     edits = tuple(
         Edit(offsets[i1], offsets[i2], "".join(new[j1:j2]))
-        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if tag != "equal"
     )
     return EditFile(path, digest(before), edits)
@@ -247,12 +248,14 @@ def diff(plan: Plan, made: Contents | None = None) -> Iterator[str]:
         OSError: a file cannot be read.
 
     """
+    from difflib import unified_diff
+
     made = contents(plan) if made is None else made
     named = {os.path.realpath(each.path): each.path for each in plan.steps if not isinstance(each, Run)}
     for real, each in made.items():
         old, new = ((one or b"").decode("utf-8", "replace").splitlines() for one in (each.before, each.after))
         path = named.get(real, real)
-        yield from difflib.unified_diff(old, new, path if each.before is not None else "/dev/null", path, lineterm="")
+        yield from unified_diff(old, new, path if each.before is not None else "/dev/null", path, lineterm="")
 
 
 def variables(plan: Plan, made: Contents) -> dict[str, str | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from functools import cache
 
 from doctor.base.patterns import later
+from doctor.base.ranges import within
 from doctor.base.record import record
 
 
@@ -120,18 +120,10 @@ class Packages:
     def matches(self, name: str, specifier: str) -> bool | None:
         """Whether the installed version is in a PEP 440 range; pre- and local versions count. None: absent."""
         text = self.version(name)
-        return None if text is None else _in_range(text, specifier)
-
-
-@cache  # a hundred problems ask about a handful of versions
-def _in_range(text: str, specifier: str) -> bool | None:
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import Version
-
-    try:
-        return SpecifierSet(specifier).contains(Version(Version(text).public), prereleases=True)
-    except ValueError:
-        return None
+        try:
+            return None if text is None else within(text, specifier)
+        except ValueError:
+            return None
 
 
 _SEPARATORS = later(r"[-_.]+")

@@ -26,6 +26,8 @@ _REPLACEMENT = "\ufffd"
 
 def plain(text: str) -> str:
     """The text without control sequences, as UTF-8 can write it; a control character that is left is U+FFFD."""
+    if text.replace("\n", "").isprintable():  # none of those is; most text is, and needs no expression compiled
+        return text
     if _HALF.search(text):
         text = text.encode("utf-8", "backslashreplace").decode()
     if not _CONTROL.search(text):

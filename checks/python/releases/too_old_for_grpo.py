@@ -47,12 +47,13 @@ def too_old_for_grpo(
     training: Training | None,
 ) -> Judgement:
     """Silent when the command certainly does something else than GRPO."""
-    first, newest = _first_with_grpo(), data.newest("trl")
-    wanted = wants_grpo(launch, script, training)
-    if wanted is False or python_allowed(_python_of(first), interpreter.version) is not False:
+    wanted, installed = wants_grpo(launch, script, training), packages.version("trl")
+    if wanted is False:
         return
-    installed = packages.version("trl")
     if installed is None and wanted is not True and not _meant_for_trl(interpreter, packages, launch):
+        return
+    first, newest = _first_with_grpo(), data.newest("trl")  # it looks through every release
+    if python_allowed(_python_of(first), interpreter.version) is not False:
         return
     if installed is not None and packages.matches("trl", f">={first}"):
         return

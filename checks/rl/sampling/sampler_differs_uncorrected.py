@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from packaging.version import Version
-
+from doctor.base.ranges import within
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import PROGRAM, Courses
 from doctor.catalogue.finding import LIKELY, Finding, Skip, found
@@ -91,7 +90,7 @@ def _cut_in_trl(training: Training, packages: Packages) -> Judgement:
     if not is_grpo(training) or version is None:
         return
     since = _PROCESSED_SINCE.get(vllm_mode(training, version) or "")
-    if since is None or Version(version) < Version(since):
+    if since is None or not within(version, f">={since}"):
         return
     corrected = argument(training, "vllm_importance_sampling_correction", version)
     if corrected is None or corrected.value is not True:

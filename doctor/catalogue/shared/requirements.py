@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor import data
 from doctor.base.patterns import later
+from doctor.base.ranges import numbers, within
 from doctor.base.record import record
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -82,15 +83,21 @@ def python_allowed(requires_python: str | None, version: str) -> bool | None:
 
     A pre-release of Python counts as its release: 3.14.0rc1 runs what asks for 3.14.
     """
-    from packaging.version import Version
-
-    wanted = specifiers(requires_python) if requires_python else None
-    if wanted is None:
+    if not requires_python:
         return None
     try:
-        return wanted.contains(Version(version).base_version, prereleases=True)
+        return within(_base(version), requires_python)
     except ValueError:
         return None
+
+
+def _base(version: str) -> str:
+    """The release that a version is one of, or comes before."""
+    if numbers(version) is not None:
+        return version
+    from packaging.version import Version
+
+    return Version(version).base_version
 
 
 @record

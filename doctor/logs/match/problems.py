@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from doctor.base.ranges import within
 from doctor.base.ranks import ranks_text
 from doctor.base.record import record
 from doctor.catalogue.finding import Finding, found
@@ -70,16 +71,12 @@ def in_range(affects: Mapping[str, str], versions: Mapping[str, str]) -> bool:
     """Whether the versions that are known allow it; what is not known allows everything."""
     if not affects.keys() & versions.keys():
         return True
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
     for name, specifier in affects.items():
         try:
-            version = Version(Version(versions[name]).public)
-        except (KeyError, InvalidVersion):
+            if not within(versions[name], specifier):
+                return False
+        except (KeyError, ValueError):
             continue
-        if not SpecifierSet(specifier).contains(version, prereleases=True):
-            return False
     return True
 
 

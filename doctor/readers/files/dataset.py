@@ -30,8 +30,6 @@ def collect(
         Unavailable: the command names no dataset, or it is no local file.
 
     """
-    from doctor.readers.files import dataset_files
-
     named, column, processed = _named(training, verl_config, trinity_config)
     if launch is not None and not launch.trains:
         raise DoesNotApply("the command starts no training")
@@ -40,6 +38,8 @@ def collect(
     files = _files(named, Path(launch.folder) if launch is not None and launch.folder else context.cwd)
     if not files:
         raise Unavailable(f"dataset `{_shown(named)}` is not a local file")
+    from doctor.readers.files import dataset_files
+
     return dataset_files.read(files, column, processed=processed)
 
 

@@ -108,7 +108,8 @@ def _process_name(folder: Path) -> str | None:
 def resolve(host: str) -> tuple[str, ...]:
     """Addresses of a name, () when there is none. May hang as long as the name servers let it."""
     try:
-        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        # the tables of international names are read only for one
+        answers = socket.getaddrinfo(host.encode() if host.isascii() else host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return ()
     return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))

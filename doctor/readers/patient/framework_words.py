@@ -13,7 +13,6 @@ from doctor.base.fact import Context, DoesNotApply, Unavailable, fact
 from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.redact import redact_text
-from doctor.base.scratch import Folder
 from doctor.facts.framework_config import DISTRIBUTIONS, FrameworkConfig
 from doctor.facts.framework_words import FrameworkWords
 from doctor.facts.interpreter import Interpreter
@@ -129,6 +128,7 @@ def _version(framework: str, packages: Packages | None) -> str | None:
 def _answer(
     context: Context, interpreter: Interpreter, launch: Launch, question: Question, version: str
 ) -> FrameworkWords:
+    from doctor.base.scratch import Folder
     from doctor.readers.patient.carry import carry
     from doctor.readers.patient.folder import Child
 
