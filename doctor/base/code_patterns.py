@@ -16,6 +16,8 @@ from functools import lru_cache
 from typing import NamedTuple, Optional
 
 _HOLE = re.compile(r"\$(\w+)")
+#: a name, or without one what holds none: a hole, a string, whose quotes and escapes differ from text to text
+_NAME = re.compile(r"\$\w+|'[^']*'|\"[^\"]*\"|([^\W\d]\w*)")
 _PREFIX = "hole__"
 _ANY = "_"
 #: fields of a node that say nothing of what it means
@@ -69,13 +71,11 @@ def first_match(tree: ast.AST, form: Form) -> Optional[tuple[Held, ast.AST]]:
 
 @lru_cache(maxsize=1024)
 def words_of(code: str) -> frozenset[str]:
-    """Names that every text with this pattern holds, by which a text is told to be without it."""
-    found = set()
-    for node in ast.walk(_compiled(code)):
-        for name in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", "")):
-            if isinstance(name, str) and name and not name.startswith(_PREFIX):
-                found.add(name)
-    return frozenset(found)
+    """Names that every text with this pattern holds, by which a text is told to be without it.
+
+    They are read from the pattern's text: few patterns are ever held against a tree, and only these are parsed.
+    """
+    return frozenset(filter(None, _NAME.findall(code)))
 
 
 def _all_of(

@@ -7,7 +7,7 @@ Nearly every question is about releases of numbers alone, `2.9.1+cu128` in `>=2.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -45,6 +45,21 @@ def within(version: str, specifier: str) -> bool:
 
         return SpecifierSet(specifier).contains(Version(Version(version).public), prereleases=True)
     return all(relation(release, bound) for relation, bound in clauses)
+
+
+def ordered(versions: Iterable[str]) -> tuple[str, ...]:
+    """Versions from the oldest to the newest.
+
+    Raises:
+        ValueError: one of them is no version.
+
+    """
+    known = {each: numbers(each) for each in versions}
+    if None not in known.values():
+        return tuple(sorted(known, key=known.__getitem__))
+    from packaging.version import Version
+
+    return tuple(sorted(known, key=Version))
 
 
 def numbers(version: str) -> Optional[Numbers]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import Version
+from typing import TYPE_CHECKING
 
 from doctor import data
 from doctor.base.patterns import later
+from doctor.base.ranges import numbers, ordered, within
 from doctor.catalogue.finding import Finding
 
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+#: a release before all others, and one after them
+_ENDS = ("0", "99999")
 _INSTALL = later(r"\bpip3? install\b(?P<words>[^\n;&|]{1,400})")
 _WANTED = later(r"""["']?(?P<name>[A-Za-z][\w.\-]{0,60})(?:\[[\w,]{1,60}\])?(?P<range>[<>=!~][^\s"']{1,80})["']?""")
 
@@ -31,10 +36,10 @@ def _possible(command: str, python: str) -> bool:
 def releases_in(package: str, wanted: str) -> tuple[str, ...] | None:
     """Known releases of a package in a PEP 440 range, oldest first; None where the data do not know the package."""
     known = _versions(package)
-    allowed = _specifier(wanted)
-    if known is None or allowed is None:
+    try:
+        return None if known is None else tuple(each for each in known if within(each, wanted))
+    except ValueError:
         return None
-    return tuple(text for text, version in known if allowed.contains(version, prereleases=True))
 
 
 def can_be_had(package: str, wanted: str, python: str) -> bool | None:
@@ -58,22 +63,28 @@ def too_old(package: str, wanted: str, python: str) -> bool:
     inside = releases_in(package, wanted)
     wants = _requires_python(package, inside[-1]) if inside else None
     lower = [_version(each.version.removesuffix(".*")) for each in wants or () if each.operator in {">=", ">", "~="}]
-    return any(each is not None and Version(python) < each for each in lower)
+    found = _version(python)
+    return any(each is not None and found is not None and found < each for each in lower)
 
 
 def newest_for(package: str, wanted: str, python: str | None) -> str | None:
     """The newest known final release of a range that supports a Python; None where none is known."""
     for each in reversed(releases_in(package, wanted) or ()):
-        if not Version(each).is_prerelease and (python is None or _supports(package, each, python) is not False):
+        if _is_final(each) and (python is None or _supports(package, each, python) is not False):
             return each
     return None
+
+
+def _is_final(release: str) -> bool:
+    found = None if numbers(release) is not None else _version(release)
+    return found is None or not found.is_prerelease
 
 
 def is_last_for(package: str, version: str, python: str) -> bool:
     """Whether no later release of a package supports a Python: later ones are known, and all of them want a newer."""
     found = _version(version)
-    later = [text for text, each in _versions(package) or () if found is not None and each > Version(found.public)]
-    return bool(later) and can_be_had(package, f">{version}", python) is False
+    known = [each for text in _versions(package) or () if (each := _version(text)) is not None]
+    return found is not None and any(each > found for each in known) and can_be_had(package, f">{version}", python) is False
 
 
 def exclude_each_other(package: str, one: str, other: str) -> bool:
@@ -82,11 +93,11 @@ def exclude_each_other(package: str, one: str, other: str) -> bool:
     if allowed is None or wanted is None:
         return False
     both = _specifier(",".join(filter(None, (one, other))))
-    candidates = [version for _, version in _versions(package) or ()]
-    candidates += [version for each in (*allowed, *wanted) if (version := _version(each.version)) is not None]
+    named = (*(_versions(package) or ()), *(each.version for each in (*allowed, *wanted)))
+    candidates = [version for each in named if (version := _version(each)) is not None]
     # beyond each bound, and below all of them: what is not in the data is told by the ends of the ranges
     candidates += [beyond for each in tuple(candidates) if (beyond := _version(f"{each.base_version}.1")) is not None]
-    candidates += [Version("0"), Version("99999")]
+    candidates += [each for each in map(_version, _ENDS) if each is not None]
     return both is not None and not any(both.contains(each, prereleases=True) for each in candidates)
 
 
@@ -95,17 +106,22 @@ def contains(wanted: str, version: str) -> bool | None:
     allowed, found = _specifier(wanted), _version(version)
     if allowed is None or found is None:
         return None
-    return allowed.contains(found if "+" in wanted else Version(found.public), prereleases=True)
+    return allowed.contains(found if "+" in wanted else found.public, prereleases=True)
 
 
 def _reaches_beyond(wanted: str) -> bool:
-    allowed = _specifier(wanted)
-    return allowed is not None and allowed.contains(Version("99999"), prereleases=True)
+    try:
+        return within(_ENDS[-1], wanted)
+    except ValueError:
+        return False
 
 
 def _supports(package: str, release: str, python: str) -> bool | None:
-    wants = _requires_python(package, release)
-    return None if wants is None else wants.contains(Version(python), prereleases=True)
+    known = data.release(package, release)
+    try:
+        return within(python, known.requires_python) if known is not None and known.requires_python else None
+    except ValueError:
+        return None
 
 
 def _requires_python(package: str, release: str) -> SpecifierSet | None:
@@ -114,14 +130,16 @@ def _requires_python(package: str, release: str) -> SpecifierSet | None:
 
 
 @cache
-def _versions(package: str) -> tuple[tuple[str, Version], ...] | None:
+def _versions(package: str) -> tuple[str, ...] | None:
+    """Its known releases, yanked ones left out, oldest first."""
     listed = (text for text, each in data.releases(package).items() if not each.yanked)
-    pairs = [(text, version) for text in listed if (version := _version(text)) is not None]
-    return tuple(sorted(pairs, key=lambda each: each[1])) or None
+    return ordered(text for text in listed if numbers(text) is not None or _version(text) is not None) or None
 
 
 @cache
 def _specifier(text: str) -> SpecifierSet | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:
@@ -129,6 +147,8 @@ def _specifier(text: str) -> SpecifierSet | None:
 
 
 def _version(text: str) -> Version | None:
+    from packaging.version import Version
+
     try:
         return Version(text)
     except ValueError:

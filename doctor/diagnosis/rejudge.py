@@ -134,10 +134,12 @@ def _collector(seen: Collector, change: Supposed) -> Collector:
 
 
 def _reached(name: str, change: Supposed) -> bool:
-    """Whether the change can make another of a fact: those of the command, and the variables that it is given."""
-    if name == "environment":
-        return bool(change.variables or change.argv is not None or change.files)
-    return about_command(name)
+    """Whether the change can make another of a fact: those of the command, and the variables that it is given.
+
+    None of them rests on the installed versions, see tests/remedies/test_rejudge.py.
+    """
+    written = bool(change.variables or change.argv is not None or change.files)
+    return written and (name == "environment" or about_command(name))
 
 
 def _environment(state: Observed, variables: Mapping[str, str | None]) -> Observed:

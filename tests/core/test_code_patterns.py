@@ -77,6 +77,7 @@ def test_statements_with_any_body(code: str, pattern: str) -> None:
 def test_names_that_a_text_must_have() -> None:
     assert words_of("$T.pad_token = $T.eos_token") == {"pad_token", "eos_token"}
     assert words_of("LoraConfig(modules_to_save=$_)") == {"LoraConfig", "modules_to_save"}
+    assert words_of("""$T.add({'a b': $_}, "c")""") == {"add"}
 
 
 def test_every_idiom_is_a_pattern_with_sources_and_words() -> None:

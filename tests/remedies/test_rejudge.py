@@ -11,6 +11,8 @@ import pytest
 from doctor.diagnosis import rejudge
 from doctor.diagnosis.proving import tried
 from doctor.diagnosis.runner import run_checks
+from doctor.readers.collector import about_command, provider
+from doctor.readers.homes import READERS
 from tests.case_files import read_cases
 from tests.remedies.test_proving import CASES, judged
 
@@ -64,3 +66,14 @@ def test_most_checks_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     (finding,) = (each for each in given.outcome.findings if each.problem.id == "NUM003")
     assert tried(finding.commands[0], finding, given).result == "mends"
     assert 0 < max(counts) < given.outcome.checks_run / 2
+
+
+def test_no_fact_of_the_command_rests_on_what_is_installed() -> None:
+    def rests_on(name: str) -> set[str]:
+        wanted = {need for need, _ in provider(name).wants.values()} - {"context"}
+        return wanted.union(*map(rests_on, wanted))
+
+    of_command = {each for each in READERS if about_command(each)}
+    assert {"launch", "script", "training", "dataset"} <= of_command
+    assert [each for each in sorted(of_command) if "packages" in rests_on(each)] == []
+    assert "packages" in rests_on("cuda")
