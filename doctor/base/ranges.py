@@ -54,12 +54,13 @@ def ordered(versions: Iterable[str]) -> tuple[str, ...]:
         ValueError: one of them is no version.
 
     """
-    known = {each: numbers(each) for each in versions}
-    if None not in known.values():
-        return tuple(sorted(known, key=known.__getitem__))
+    found = [(numbers(each), each) for each in versions]
+    releases = [(release, each) for release, each in found if release is not None]
+    if len(releases) == len(found):
+        return tuple([each for _, each in sorted(releases)])
     from packaging.version import Version
 
-    return tuple(sorted(known, key=Version))
+    return tuple(sorted((each for _, each in found), key=Version))
 
 
 def numbers(version: str) -> Optional[Numbers]:

@@ -8,7 +8,6 @@ on it) whose methods are the functions below, shared by all of them; a `@mutable
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import MISSING, FrozenInstanceError
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
@@ -73,7 +72,8 @@ class Part:
 
     def __init__(self, name: str, given: Any) -> None:
         """Take it apart."""
-        self.name, self.default, self.default_factory, self.repr, self.compare = name, given, MISSING, True, True
+        factory: Any = MISSING
+        self.name, self.default, self.default_factory, self.repr, self.compare = name, given, factory, True, True
         if isinstance(given, dataclasses.Field):
             self.default, self.default_factory = given.default, given.default_factory
             self.repr, self.compare = given.repr, bool(given.compare)
@@ -108,7 +108,7 @@ def _find_standard(cls: Any) -> None:
     space = {name: given for name, (_, given) in declared.items() if given is not MISSING}
     annotations = {name: annotation for name, (annotation, _) in declared.items()}
     space.update(__annotations__=annotations, __module__=cls.__module__, __doc__=cls.__doc__ or "")
-    twin = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), space))
+    twin: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), space))
     for name in _STANDARD:
         setattr(cls, name, getattr(twin, name))
 

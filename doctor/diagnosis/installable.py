@@ -84,7 +84,11 @@ def is_last_for(package: str, version: str, python: str) -> bool:
     """Whether no later release of a package supports a Python: later ones are known, and all of them want a newer."""
     found = _version(version)
     known = [each for text in _versions(package) or () if (each := _version(text)) is not None]
-    return found is not None and any(each > found for each in known) and can_be_had(package, f">{version}", python) is False
+    return (
+        found is not None
+        and any(each > found for each in known)
+        and can_be_had(package, f">{version}", python) is False
+    )
 
 
 def exclude_each_other(package: str, one: str, other: str) -> bool:

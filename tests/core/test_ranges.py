@@ -17,12 +17,15 @@ VERSIONS = (
     "2.9.1+computecanada", "2.9.1+a.1", "2.9.1+a-b", "02.9", " 2.9 ", "v2.9", "1!2.9", "2.9rc1", "2.9.0.dev20250101",
     "2.9.post1", "2.9a0+git1", "10.0",
 )  # fmt: skip
-BOUNDS = ("0", "1", "1.0", "1.0.1", "2", "2.9", "2.9.0", "2.9.1", "2.9rc1", "2.9.post1", "10", "1!2", "2.9.1+cu128")
+BOUNDS = ("0", "1", "1.0", "1.0.1", "2", "2.9", "2.9.0", "2.9.1", "2.9rc1", "2.9.post1", "10", "1!2")
+RELATIONS = (">=", "<=", "==", "!=", ">", "<")
 RANGES = (
-    "", ",", ">=1,<3", ">=1 , <2.9.1,", ">1,!=2.9", "!=2.*", "==2.9.*", "==2.0.*", "!=1.0.0.*", "==1.*,!=1.0.*", "~=2.9.0", "~=2.0", "~= 1.0.0", "===2.9.1", "==2.9.1+cu128",
-    *(relation + gap + bound for relation, gap, bound in itertools.product((">=", "<=", "==", "!=", ">", "<"), ("", " "), BOUNDS)
-      if "+" not in bound or relation in {"==", "!="}),
+    "", ",", ">=1,<3", ">=1 , <2.9.1,", ">1,!=2.9", "!=2.*", "==2.9.*", "==2.0.*", "!=1.0.0.*", "==1.*,!=1.0.*",
+    "~=2.9.0", "~=2.0", "~= 1.0.0", "===2.9.1", "==2.9.1+cu128", "!=2.9.1+cu128",
+    *map("".join, itertools.product(RELATIONS, ("", " "), BOUNDS)),
 )  # fmt: skip
+WRONG_VERSIONS = ("", "+", "1.", ".1", "1..2", "one", "1+", "1+.", "1+a..b", "1_0", "1 .0", "²", "１")
+WRONG_RANGES = (">=3.6.*", "~=1", "~=1.*", ">=", "1.0", "=>1", ">=1;<2", ">=1+cu128", ">=a", ">= 1 0")
 
 
 def test_it_answers_as_packaging_does() -> None:
@@ -34,13 +37,13 @@ def test_it_answers_as_packaging_does() -> None:
     assert not differ
 
 
-@pytest.mark.parametrize("version", ["", "+", "1.", ".1", "1..2", "one", "1+", "1+.", "1+a..b", "1_0", "1 .0", "²", "１"])
+@pytest.mark.parametrize("version", WRONG_VERSIONS)
 def test_what_is_no_version_is_refused(version: str) -> None:
     with pytest.raises(ValueError, match="Invalid version"):
         within(version, ">=1")
 
 
-@pytest.mark.parametrize("text", [">=3.6.*", "~=1", "~=1.*", ">=", "1.0", "=>1", ">=1;<2", ">=1+cu128", ">=a", ">= 1 0"])
+@pytest.mark.parametrize("text", WRONG_RANGES)
 def test_what_is_no_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="Invalid specifier"):
         within("1.0", text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import pytest
 
-from doctor.base.record import mutable, record
+from doctor.base.record import mutable, names_of, record, restored, unusual
 
 
 @record
@@ -136,3 +137,33 @@ def test_fields_are_found_out_when_they_are_asked_for() -> None:
     assert Derived(1) == Derived(x=1, y=2, z=3)
     assert is_dataclass(Base)
     assert Base.y == 2
+
+
+def test_what_dataclasses_wants_is_found_out_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    @record
+    class Made:
+        """With a default in words of `dataclasses`."""
+
+        x: int
+        y: int = field(default=2, repr=False)
+        z: list[int] = field(default_factory=list)
+
+    def refuse(**_: Any) -> Any:
+        pytest.fail("a class was looked through that nobody asked for")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dataclasses, "dataclass", refuse)
+        made = Made(1)
+        assert (made, repr(made)) == (Made(1, 2, []), repr(made))
+        assert (Made.y, hasattr(Made, "z")) == (2, False)
+    assert asdict(made) == {"x": 1, "y": 2, "z": []}
+    assert (Made.y, hasattr(Made, "z")) == (2, False)
+
+
+def test_what_lacks_in_what_is_restored_is_usual() -> None:
+    made = Point(1, tags={"a": "b"})
+    assert unusual(made) == {"x": 1, "tags": {"a": "b"}}
+    again = restored(Point, unusual(made))
+    assert (again, again.y, again.cache, repr(again)) == (made, 2, [], repr(made))
+    assert replace(again, y=5) == replace(made, y=5)
+    assert names_of(Point) == ("x", "y", "tags", "cache")

@@ -116,6 +116,17 @@ def test_a_row_has_what_it_says_and_the_rest_of_its_table(tmp_path: Path) -> Non
     assert declared(disk)["log"].zh is not None
 
 
+def test_the_code_of_a_table_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    root = _made(tmp_path)
+    assert not load({"house": root})[1].checks
+    (root / "vllm" / "made_up").mkdir()
+    code = root / "vllm" / "made_up" / "__init__.py"
+    code.write_text("")
+    assert not load({"house": root})[1].checks
+    code.write_text(SHARED_CHECK)
+    assert [each.function for each in load({"house": root})[1].checks] == ["stands"]
+
+
 @pytest.mark.parametrize(
     ("text", "chinese", "says"),
     [

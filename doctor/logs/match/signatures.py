@@ -10,12 +10,12 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from doctor import __version__
-from doctor.base.record import restored
+from doctor.base.record import names_of, restored
 from doctor.catalogue.index import CATALOGUE, Entry, cache_folder, catalogue_roots, load, stamp
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.problem_files import declared
@@ -25,7 +25,7 @@ from doctor.logs.match.matcher import Compiled, forms_of
 
 FORMAT = 3  # raise when the derivation of literals, or of their forms, changes
 _OTHERS_KEPT = 4  # several environments share a home
-_FIELDS = [each.name for each in fields(Signature)]
+_FIELDS = list(names_of(Signature))
 _OF_SEVERAL = {"keywords", "symptom_of", "contributes_to"}
 
 
