@@ -137,6 +137,13 @@ ANSWERS = {
     "verl-on-policy-is-one-off": ("RLX015", "keeps sampling"),
     "verl-one-step-off-cancels": ("RLX012", "broken off"),
     "veomni-weights-never-loaded": ("NUM016", "11.93"),
+    "colossalai-vocab-over-tp": ("CKP7555/shapes", "[Vv]ocabular"),
+    "epfllm-padded-vocabulary": ("CKP7555/megatron", "saved with `padded_vocab_size` = 32000"),
+    "lmops-two-vocabularies": ("TRF062", "152064"),
+    "mbridge-padded-twice": ("TOR052", "151936 is 2 times 75968"),
+    "megatronlm-converts-whole-rows": ("TOR052", "share of one rank"),
+    "megatronlm-mask-not-sharded": ("TOR052", "`tensor_model_parallel_size` is 4"),
+    "nemo-positions-of-another-length": ("CKP7555/megatron", "resum"),
 }
 
 

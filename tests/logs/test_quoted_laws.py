@@ -20,6 +20,8 @@ MARGINS = (
 )
 KL = "{'loss': %s, 'grad_norm': 0.5, 'reward': %s, 'reward_std': 0.7, 'kl': %s, 'epoch': 0.0}\n"
 STOPS = "{'loss': 0.8, 'epoch': 0.5}\n{'loss': 0.7, 'epoch': 0.9}\nThe model %s.\n"
+SIZES = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    y = a * b\nRuntimeError: The size of tensor a '
+SIZES += "(%d) must match the size of tensor b (%d) at non-singleton dimension 0\n"
 TRAINED = "llamafactory-cli train --stage sft --model_name_or_path %s --template qwen --finetuning_type full\n"
 
 
@@ -81,6 +83,11 @@ def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
             "DAT3984 The answers do not stop, by",
         ),
         ("{'loss': 12.6}\n{'loss': 12.2}\n", "The loss increases with the gradient accumulation steps.\n", "NUM1516"),
+        (
+            SIZES % (16256, 65024),
+            "--tensor-model-parallel-size 4 --sequence-parallel\n",
+            "TOR052 A whole tensor meets the share of one rank: 65024 is 4 times 16256",
+        ),
         ("cosine similarity of logits: 0.54\n", "", "NUM1516 Two programs compute a similarity of 0.54"),
     ],
 )
@@ -106,6 +113,9 @@ def test_a_law_that_quoted_lines_break(prepared: Prepared, tmp_path: Path, text:
         (STOPS % "stops early", TRAINED % "Qwen/Qwen2.5-7B", "DAT3984"),
         ("{'loss': 12.6}\n{'loss': 12.2}\n", "gradient_accumulation_steps: 4\n", "NUM1516"),
         ("cosine similarity of logits: 0.998\n", "", "NUM1516"),
+        (SIZES % (16256, 65024), "--tensor-model-parallel-size 8\n", "share of one rank"),
+        (SIZES % (16256, 65024), "gradient_accumulation_steps: 4\n", "share of one rank"),
+        (SIZES % (4, 16), "--tensor-model-parallel-size 4\n", "share of one rank"),
     ],
 )
 def test_what_breaks_none(prepared: Prepared, tmp_path: Path, text: str, context: str, never: str) -> None:

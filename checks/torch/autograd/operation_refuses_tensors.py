@@ -2,7 +2,8 @@
 
 Names and sizes of a shape error mean something: two log probabilities whose names differ by a role belong to two
 models, a size of millions beside one of hundreds is a parameter that a sharding engine made flat, a first matrix as
-wide as the second was multiplied with it already, and a size that a setting has is that setting. Where library code
+wide as the second was multiplied with it already, and a size that a setting has is that setting. A size that is as many
+times the other as there are ranks that split a layer is the whole beside the share of one rank. Where library code
 alone stands between the script and the line, the part of the library tells what met: an adapter and its layer, the
 heads of an attention, positions of images and ids.
 """
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Optional
 from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, Message, found
 from doctor.catalogue.shared.numbers import LEAST, meanings, told
+from doctor.catalogue.shared.shares import split_by
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.data.libraries import package_of
@@ -21,10 +23,11 @@ from doctor.data.libraries import package_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 FLAT, TWO_SIDES, SIZES = TOML["flat"], TOML["two_sides"], TOML["tensors_different_sizes"]
-MATRICES = TOML["matrices_fit_times"]
+MATRICES, OTHER_SHAPE = TOML["matrices_fit_times"], TOML["another_shape"]
+WHOLE = TOML["whole_and_share"]
 _CASES = (
     MATRICES, SIZES, TOML["tensor_viewed_shape"], TOML["tensor_become_numpy"],
-    TOML["operation_fractions_got"],
+    TOML["operation_fractions_got"], TOML["another_shape"],
 )  # fmt: skip
 
 #: part of a library -> what two tensors of different sizes are there
@@ -69,6 +72,8 @@ def explain(hits: Hits) -> Optional[Finding]:
     case = _CASES[hits.first.signature]
     if case is MATRICES and (width := _multiplied_already(hits)) is not None:
         return _said(TOML["multiplied_already"], hits, width=width)
+    if case is OTHER_SHAPE:
+        return _of_shapes(hits)
     if case is not SIZES:
         return _said(case, hits)
     one, two = int(hits.get("one") or 0), int(hits.get("two") or 0)
@@ -78,7 +83,22 @@ def explain(hits: Hits) -> Optional[Finding]:
     frames = " ".join((*hits.first.frames, hits.context, hits.first.code))
     if long >= LEAST_FLAT and long > 100 * short and (_SHARDING.search(frames) or "optim" in frames):
         return _said(FLAT, hits, short=short, long=long)
-    return _said(_of_part(hits) or SIZES, hits, part=_part(hits))
+    part = _of_part(hits)
+    if part is None and (split := split_by(one, two, hits.config)) is not None:
+        return _said(WHOLE, hits, short=short, long=long, setting=split.setting, size=split.size)
+    return _said(part or SIZES, hits, part=_part(hits))
+
+
+def _of_shapes(hits: Hits) -> Finding:
+    """Two shapes: one dimension alone that is a whole and a share, or what they are."""
+    want, got = ([int(each) for each in (hits.get(name) or "").split(", ")] for name in ("want", "got"))
+    unequal = [pair for pair in zip(want, got, strict=False) if pair[0] != pair[1]]
+    alone = len(want) == len(got) and len(unequal) == 1
+    split = split_by(*unequal[0], hits.config) if alone else None
+    if split is None:
+        return _said(OTHER_SHAPE, hits)
+    short, long = sorted(unequal[0])
+    return _said(WHOLE, hits, short=short, long=long, setting=split.setting, size=split.size)
 
 
 def _multiplied_already(hits: Hits) -> Optional[str]:

@@ -11,6 +11,7 @@ from doctor.base.evidence import UNKNOWN
 from doctor.base.patterns import later
 from doctor.base.redact import hide
 from doctor.logs.lines.prefixes import strip
+from doctor.logs.told.lines import is_of_the_stack
 from doctor.logs.told.said import Said, flattened, members, value_of
 
 #: (number, message) of the lines of one process, in their order
@@ -33,10 +34,14 @@ _DEEPSPEED = "json = {"
 #: https://github.com/huggingface/accelerate/blob/v1.6.0/src/accelerate/commands/env.py
 _ACCELERATE = later(r"^(?P<listed>\s*- )?compute_environment: ?[\"']?(?:LOCAL_MACHINE|AMAZON_SAGEMAKER)\b")
 _LISTED = later(r"^\s*- (?P<name>[a-z_]{1,60}): ?(?P<value>.*?)\s*$")
+#: a variable of a container of Kubernetes
+#: https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/
+_NAMED = later(r"^\s*- name: [\"']?(?P<name>[A-Z][A-Z0-9_]{3,60})[\"']?\s*$")
+_VALUED = later(r"^\s+value: (?P<quote>[\"']?)(?P<value>[^\s\"'$]{1,200})(?P=quote)\s*$")
 _TABLE = later(r"^\s*(?:\| NVIDIA-SMI \d|Package\s+Version\b)")
 _BEGINNINGS = (
     _DEEPSPEED, "TrainingArguments(", "Config(", "{'", "actor_rollout_ref:", "algorithm:", "custom_reward_function:",
-    "ray_init:", "ray_kwargs:", "NVIDIA-SMI ", "Package  ", "compute_environment:",
+    "ray_init:", "ray_kwargs:", "NVIDIA-SMI ", "Package  ", "compute_environment:", "- name: ",
 )  # fmt: skip
 
 
@@ -181,6 +186,15 @@ def _report(lines: Lines) -> Iterator[Said]:
             yield Said("fact", name, state.value, number, text.strip())
 
 
+def _variable(lines: Lines) -> Iterator[Said]:
+    """A name, and its value in the line below."""
+    name = _NAMED.match(lines[0][1])
+    value = _VALUED.match(lines[1][1]) if len(lines) > 1 else None
+    if name is not None and value is not None and is_of_the_stack(name["name"]):
+        number, text = lines[1]
+        yield Said("variable", name["name"], hide(name["name"], value["value"]), number, text.strip())
+
+
 def _hidden(name: str, value: object) -> object:
     return hide(name, value) if isinstance(value, str) else value
 
@@ -192,4 +206,5 @@ _READERS: tuple[tuple[Callable[[str], object], Callable[[Lines], Iterator[Said]]
     (_ACCELERATE.match, _accelerate),
     (_of_training, _arguments),
     (_TABLE.match, _report),
+    (_NAMED.match, _variable),
 )

@@ -22,7 +22,7 @@ HINTS = (
     "NNODES", "MASTER_ADDR", "_proxy", "_PROXY", "_IFNAME", "NCCL_", "VLLM_", "CUDA_VISIBLE_DEVICES",
     "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
-    "#SBATCH", "init_process_group", "init_method", ".py --",
+    "#SBATCH", "init_process_group", "init_method", ".py --", "docker run", "podman run", "mpirun", "mpiexec",
 )  # fmt: skip
 
 _ENGINE = "with config: "
@@ -37,6 +37,15 @@ _ASSIGNED = later(r"(?P<name>[A-Za-z_][A-Za-z0-9_]{2,60})=(?P<value>'[^']*'|\"[^
 _BEFORE = later(
     r"^\s*(?:(?:\([\w.\-]{1,40}\) ?)?[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^\s$#]{0,200}[$#] )?"
     r"(?:[$#>+]{1,3} |- |env |export |declare -x |set |\[cmd\] ?|ENV |command: )*"
+)
+#: programs that hand variables on to what they start, and how
+#: https://docs.docker.com/reference/cli/docker/container/run/#env, https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html
+_HANDS_ON = later(
+    r"^(?:sudo )?(?:\S{0,80}/)?(?:docker|podman|nerdctl) (?:container )?run\s|^(?:\S{0,80}/)?(?:mpirun|mpiexec)\s"
+)
+_HANDED = later(
+    r"\s(?:-e|--env|-x)[ =](?P<quote>['\"]?)(?P<name>[A-Za-z_][A-Za-z0-9_]{2,60})="
+    r"(?P<value>'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]*)(?P=quote)(?=\s|\Z)"
 )
 _ENTRY = later(r"['\"](?P<name>[A-Z][A-Z0-9_]{3,60})['\"] ?: ?['\"](?P<value>[^'\"\n]{0,200})['\"]")
 _LISTED = later(r"^\s*(?:- )?(?P<name>[A-Z][A-Z0-9_]{3,60}):\s+['\"]?(?P<value>[^'\"\s]{1,200})['\"]?\s*$")
@@ -142,6 +151,12 @@ def _variables(text: str, number: int) -> Iterator[Said]:
     for match in [listed] if listed else _ENTRY.finditer(text):
         if is_of_the_stack(match["name"]):
             yield Said("variable", match["name"], hide(match["name"], match["value"]), number, text)
+    front = _BEFORE.match(text)
+    if _HANDS_ON.match(text[front.end() :] if front else text):
+        for match in _HANDED.finditer(text):
+            if is_of_the_stack(match["name"]) and "$" not in match["value"]:
+                value = match["value"].strip("'\"")
+                yield Said("variable", match["name"], hide(match["name"], value), number, text)
     if asked := _SBATCH.match(text):
         yield Said("variable", NODES, asked["nodes"], number, text)
     if meeting := _MEETING.search(text):
