@@ -18,6 +18,7 @@ import pytest
 
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load
+from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.rules import RuleEngine, load_rules
 from doctor.catalogue.series import Point
 from doctor.diagnosis.report import as_dict
@@ -55,6 +56,8 @@ def told(findings: Any) -> dict[str, tuple[int | None, str, str]]:
 
 
 WITH_RULES = frozenset(entry.id for entry in load() if entry.has_rule)
+#: of the few lines of a short log these ask more than their rules ask of a run
+OF_QUOTED = frozenset(entry.id for entry in load() if entry.has_rule and function_of(entry, "of_quoted") is not None)
 
 
 def live(result: Postmortem) -> dict[str, tuple[int | None, str, str]]:
@@ -93,7 +96,8 @@ def test_rules_logs_and_tables_find_the_same(tmp_path: Path, prepared: Prepared,
     from_log = examine([str(tmp_path / "train.log")], prepared=prepared, table=MetricsCsv(out))
     (tmp_path / "metrics.csv").write_text(out.getvalue())
     from_table = examine([str(tmp_path / "metrics.csv")], prepared=prepared)
-    assert live(from_log) == expected
+    by_rules = {name: each for name, each in live(from_log).items() if name in expected or name not in OF_QUOTED}
+    assert by_rules == expected
     assert live(from_table) == expected
 
 
