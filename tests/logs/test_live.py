@@ -96,9 +96,9 @@ def test_rules_logs_and_tables_find_the_same(tmp_path: Path, prepared: Prepared,
     from_log = examine([str(tmp_path / "train.log")], prepared=prepared, table=MetricsCsv(out))
     (tmp_path / "metrics.csv").write_text(out.getvalue())
     from_table = examine([str(tmp_path / "metrics.csv")], prepared=prepared)
-    by_rules = {name: each for name, each in live(from_log).items() if name in expected or name not in OF_QUOTED}
-    assert by_rules == expected
-    assert live(from_table) == expected
+    for result in (from_log, from_table):
+        found = live(result)
+        assert {name: each for name, each in found.items() if name in expected or name not in OF_QUOTED} == expected
 
 
 def nan_run(steps: int = 40, since: int = 31) -> str:
