@@ -35,4 +35,5 @@ def explain(hits: Hits) -> Finding | None:
         came=came or "",
         wanted=wanted or "",
         seconds=hits.get("seconds") or "",
+        agent=hits.get("agent") or "",
     )
