@@ -1,4 +1,4 @@
-"""Keys that DeepSpeed's strict sections know in any release from 0.10.0 to 0.19.5.
+"""Keys that DeepSpeed's strict sections know in any release from 0.9.0 to 0.19.5.
 
 Read from https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/runtime/zero/config.py, offload_config.py and
 precision_config.py at every tag; those sections refuse any other key.

@@ -16,6 +16,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     ),
     "files": (
         "accelerate_config",
+        "adapters",
         "checkpoints",
         "dataset",
         "deepspeed_config",

@@ -56,6 +56,7 @@ FRESH_CAUGHT = {
      "trl-prompts-over-the-servers-context": "TRL056",
     "trl-trainer-newer-than-transformers": "PYT0301/trl_newer_than_transformers",
     "sppo-transformers-too-old-for-vllm": "PYT014", "llamafactory-key-of-before": "TRL2205/frameworks",
+    "peft-adapter-of-a-newer-release": "TRL2205/lora", "lightning-offload-as-a-word": "DSP008",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip
 

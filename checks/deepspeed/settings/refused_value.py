@@ -26,6 +26,7 @@ KEY = TOML["key"]
 STRANGE = TOML["strange"]
 NOT_WHOLE = TOML["not_whole"]
 VALUE = TOML["value"]
+SECTION = TOML["section"]
 
 
 #: pydantic's list: the field, and below it why it is refused, with the value that was given
@@ -89,6 +90,21 @@ def impossible_value(deepspeed: DeepspeedConfig | None, packages: Packages) -> J
                 confidence=_sure(packages),
                 evidence=(proof(setting),),
             )
+
+
+@check(PROBLEM)
+def no_section(deepspeed: DeepspeedConfig | None, packages: Packages) -> Judgement:
+    """A plain value where a section is read; null is as good as nothing."""
+    if deepspeed is None or deepspeed.broken:
+        return
+    for section in (each for each in KEYS if "." in each):
+        setting = deepspeed.settings.get(section)
+        if setting is None or not setting.known or setting.value is None or isinstance(setting.value, (dict, list)):
+            continue
+        yield found(
+            PROBLEM, SECTION, section=section, value=repr(setting.value), where=place_of(setting),
+            confidence=_sure(packages), evidence=(proof(setting),),
+        )  # fmt: skip
 
 
 @check(PROBLEM)

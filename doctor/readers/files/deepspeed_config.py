@@ -10,14 +10,25 @@ from doctor.base.fact import BrokenFile, Context, DoesNotApply, Unavailable, fac
 from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.launch import Launch
+from doctor.facts.script import Script
 from doctor.facts.training import Training
 from doctor.readers.command import swift
 from doctor.readers.command.trl_config import launcher_options
 
+#: calls that take a configuration, and their keywords for it
+#: (https://lightning.ai/docs/pytorch/stable/api/lightning.pytorch.strategies.DeepSpeedStrategy.html)
+_TAKE_CONFIG = {
+    "initialize": ("config", "config_params"), "DeepSpeedStrategy": ("config",), "DeepSpeedPlugin": ("hf_ds_config",),
+}  # fmt: skip
+
 
 @fact(about="command")
 def collect(
-    context: Context, launch: Launch, accelerate_config: AccelerateConfig | None, training: Training | None
+    context: Context,
+    launch: Launch,
+    accelerate_config: AccelerateConfig | None,
+    training: Training | None,
+    script: Script | None,
 ) -> DeepspeedConfig:
     """Read the DeepSpeed configuration that the training would use.
 
@@ -32,7 +43,7 @@ def collect(
         raise DoesNotApply("the command starts no training")
     if swift.is_swift(launch) and (preset := swift.preset_of(launch)) is not None:
         raise Unavailable(f"`{preset}` is a DeepSpeed configuration inside ms-swift, which was not read")
-    setting = _named(launch, accelerate_config, training)
+    setting = _named(launch, accelerate_config, training) or _of_calls(script)
     if setting is None:
         seen = launch.kind in {"verl", "trinity", "swift"} or _everything_was_seen(accelerate_config, training)
         raise (DoesNotApply if seen else Unavailable)("no DeepSpeed configuration file is named")
@@ -61,6 +72,14 @@ def _named(launch: Launch, accelerate_config: AccelerateConfig | None, training:
         if each is not None and not (each.known and each.value in (None, True, False, "", "none", "None")):
             return each
     return None
+
+
+def _of_calls(script: Script | None) -> Observed | None:
+    """A file or text that the script itself hands to DeepSpeed, or to what hands it on; several calls tell nothing."""
+    calls = script.calls_of(*_TAKE_CONFIG) if script is not None else ()
+    given = [call.arguments[name] for call in calls for name in _TAKE_CONFIG[call.name] if name in call.arguments]
+    named = [each for each in given if each.known and isinstance(each.value, str)]
+    return named[0] if len(given) == len(named) == 1 else None
 
 
 def _everything_was_seen(accelerate_config: AccelerateConfig | None, training: Training | None) -> bool:

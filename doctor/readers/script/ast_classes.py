@@ -21,11 +21,14 @@ _NOT_OURS_ROOTS = frozenset(
 #: functions and classes with other names, by the package that gives them
 _MORE: dict[str, frozenset[str]] = {
     "vllm": frozenset({"LLM", "SamplingParams", "AsyncEngineArgs", "EngineArgs"}),
-    "accelerate": frozenset({"Accelerator"}),
+    "accelerate": frozenset({"Accelerator", "DeepSpeedPlugin"}),
     "deepspeed": frozenset({"initialize", "init_inference"}),
     "datasets": frozenset({"load_dataset", "load_from_disk", "from_json", "from_csv", "from_parquet"}),
     "peft": frozenset({"get_peft_model", "prepare_model_for_kbit_training"}),
     "torch": frozenset({"FullyShardedDataParallel", "fully_shard", "GradScaler", "init_process_group"}),
+    "pytorch_lightning": frozenset({"DeepSpeedStrategy"}),
+    "lightning": frozenset({"DeepSpeedStrategy"}),
+    "lightning_fabric": frozenset({"DeepSpeedStrategy"}),
     "wandb": frozenset({"init", "login"}),
     "swanlab": frozenset({"init"}),
     "ray": frozenset({"init", "placement_group"}),
@@ -49,7 +52,7 @@ def is_recorded(origin: str) -> bool:
     """Whether a call of this full name is kept in `Script.calls`."""
     root, _, _ = origin.partition(".")
     name = origin.rpartition(".")[2]
-    if name in _NOT_OURS or root in _NOT_OURS_ROOTS:
+    if name in _NOT_OURS or (root in _NOT_OURS_ROOTS and name not in _MORE.get(root, ())):
         return False
     if root == "transformers" and name.endswith("Config"):
         return _TRANSFORMERS_CONFIGS.fullmatch(name) is not None

@@ -10,6 +10,8 @@ from doctor.catalogue.shared.argument_history import came_later, near
 from doctor.catalogue.shared.trainers import installed, quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.adapters import Adapters
+from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
@@ -20,6 +22,11 @@ LOG_MESSAGE = TOML["log"]
 MESSAGE = TOML["main"]
 MESSAGE_NEAR = TOML["near"]
 LATER = TOML["later"]
+OF_ADAPTER = TOML["of_adapter"]
+
+#: from here on a key that PEFT does not know is left out with a warning
+#: (https://github.com/huggingface/peft/pull/2038, `check_kwargs` of src/peft/config.py)
+_LENIENT = ">=0.14"
 
 
 @check(PROBLEM)
@@ -50,6 +57,28 @@ def lora_argument_unknown(training: Training, packages: Packages) -> Judgement:
             first=history.first if history else None,
             version=version,
         )
+
+
+@check(PROBLEM)
+def adapter_of_a_newer_release(adapters: Adapters | None, packages: Packages, launch: Launch | None) -> Judgement:
+    """PEFT makes `LoraConfig` of all that `adapter_config.json` says; servers read it by other code."""
+    version = installed(packages, "peft")
+    serves = launch is not None and (launch.serves or launch.module == "sglang.launch_server")
+    if adapters is None or serves or packages.matches("peft", _LENIENT) is not False:
+        return
+    valid = data.lora_arguments(version)
+    for adapter in adapters.listed if valid is not None else ():
+        kind = adapter.settings.get("peft_type")
+        for name, setting in adapter.settings.items() if kind is not None and kind.value == "LORA" else ():
+            history = data.lora_argument(name.partition(".")[0])
+            if history is None or not came_later(history, version):
+                continue
+            yield found(
+                PROBLEM, OF_ADAPTER, where=place_of(setting), evidence=quoted(setting), name=history.name,
+                commands=(f'pip install "peft>={history.first}"',), first=history.first, version=version,
+                adapter=adapter.name,
+            )  # fmt: skip
+            break  # the class names one, too
 
 
 def explain(hits: Hits) -> Finding | None:
