@@ -139,6 +139,8 @@ ANSWERS = {
     "veomni-weights-never-loaded": ("NUM016", "11.93"),
     "colossalai-vocab-over-tp": ("CKP7555/shapes", "[Vv]ocabular"),
     "epfllm-padded-vocabulary": ("CKP7555/megatron", "saved with `padded_vocab_size` = 32000"),
+    "torch-one-of-two-joined": ("LCH020", "torchrun --nproc_per_node=2"),
+    "slinky-name-not-resolved": ("LCH011", "slinky-0"),
     "lmops-two-vocabularies": ("TRF062", "152064"),
     "mbridge-padded-twice": ("TOR052", "151936 is 2 times 75968"),
     "megatronlm-converts-whole-rows": ("TOR052", "share of one rank"),

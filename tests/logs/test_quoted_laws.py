@@ -22,6 +22,7 @@ KL = "{'loss': %s, 'grad_norm': 0.5, 'reward': %s, 'reward_std': 0.7, 'kl': %s, 
 STOPS = "{'loss': 0.8, 'epoch': 0.5}\n{'loss': 0.7, 'epoch': 0.9}\nThe model %s.\n"
 SIZES = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    y = a * b\nRuntimeError: The size of tensor a '
 SIZES += "(%d) must match the size of tensor b (%d) at non-singleton dimension 0\n"
+JOINED = "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 clients joined.\n"
 TRAINED = "llamafactory-cli train --stage sft --model_name_or_path %s --template qwen --finetuning_type full\n"
 
 
@@ -88,6 +89,7 @@ def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
             "--tensor-model-parallel-size 4 --sequence-parallel\n",
             "TOR052 A whole tensor meets the share of one rank: 65024 is 4 times 16256",
         ),
+        (JOINED, "$ python3 -u train.py --lr 1e-5\n", "`python3 -u train.py` starts one process, not 2"),
         ("cosine similarity of logits: 0.54\n", "", "NUM1516 Two programs compute a similarity of 0.54"),
     ],
 )
@@ -115,6 +117,8 @@ def test_a_law_that_quoted_lines_break(prepared: Prepared, tmp_path: Path, text:
         ("cosine similarity of logits: 0.998\n", "", "NUM1516"),
         (SIZES % (16256, 65024), "--tensor-model-parallel-size 8\n", "share of one rank"),
         (SIZES % (16256, 65024), "gradient_accumulation_steps: 4\n", "share of one rank"),
+        (JOINED, "torchrun --nproc_per_node 2 train.py\npython train.py\n", "starts one process"),
+        (JOINED, "RANK=0 WORLD_SIZE=2 python train.py\n", "starts one process"),
         (SIZES % (4, 16), "--tensor-model-parallel-size 4\n", "share of one rank"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -12,6 +13,13 @@ LOG_MESSAGE = TOML["log"]
 LOG_MESSAGE_LOCAL = TOML["log_local"]
 LOG_MESSAGE_DOCKER = TOML["log_docker"]
 LOG_MESSAGE_ABSENT = TOML["log_absent"]
+LOG_MESSAGE_ALONE = TOML["log_alone"]
+
+#: a script that plain python starts, alone on its line, and what starts several
+_PLAIN = later(r"(?m)^\s*(?:[$>] ?)?(?P<command>python[\d.]*(?: -u)? (?P<script>[\w./\-]{1,120}\.py))(?:\s|$)")
+_STARTS_SEVERAL = later(
+    r"(?i)torchrun|torch\.distributed\.|accelerate|deepspeed|\b(?:srun|mpirun|ray|spawn|slurm)\b|&\s*$|\bnohup\b|(?-i:RANK=)"
+)
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -24,6 +32,12 @@ def explain(hits: Hits) -> Finding | None:
             PROBLEM, LOG_MESSAGE_LOCAL, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, local=alone,
         )  # fmt: skip
     host, came, wanted = hits.get("host"), hits.get("came"), hits.get("wanted")
+    plain = _PLAIN.search(hits.context)
+    if came == "1" and plain is not None and not _STARTS_SEVERAL.search(hits.context):
+        return found(
+            PROBLEM, LOG_MESSAGE_ALONE, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, came=came,
+            wanted=wanted, seconds=hits.get("seconds") or "", command=plain["command"], script=plain["script"],
+        )  # fmt: skip
     return found(
         PROBLEM,
         LOG_MESSAGE_DOCKER if (host or "").startswith("172.17.") else LOG_MESSAGE_ABSENT if came else LOG_MESSAGE,
