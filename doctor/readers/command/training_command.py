@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from doctor import data
 from doctor.base.evidence import UNKNOWN, Observed
@@ -29,6 +28,7 @@ from doctor.readers.command.training_owners import (
 )
 from doctor.readers.command.training_picks import Picks, pick
 from doctor.readers.command.training_required import asked_of, given_by
+from doctor.readers.script.typed_options import Typed, converted
 
 _ATTRIBUTE = later(r"(\w+)\.(\w+)")
 #: of a class of models, by its name
@@ -94,7 +94,7 @@ class _Sources:
 
     script: Script
     given: Given
-    typed: Mapping[str, str | bool]
+    typed: Typed
 
     def resolved(self, setting: Observed) -> Observed:
         """A setting written as `args.lr` with the value that the command line or the flag's default gives it."""
@@ -117,47 +117,18 @@ class _Sources:
         return found[0] if len(found) == 1 else None
 
     def _from_flag(self, setting: Observed, flag: Flag) -> Observed:
-        typed = next((self.typed[name] for name in flag.names if name in self.typed), None)
+        typed = self.typed.word(flag, self.script.flags)
         if typed is not None:
             known = flag.converts_to != ""
-            return Observed.written(setting.name, _converted(typed, flag) if known else None, known, setting.text)
+            return Observed.written(setting.name, converted(typed, flag) if known else None, known, setting.text)
         if not flag.has_default or (isinstance(flag.default, str) and flag.converts_to == ""):
             return setting
-        default = _converted(flag.default, flag) if isinstance(flag.default, str) else flag.default
+        default = converted(flag.default, flag) if isinstance(flag.default, str) else flag.default
         return replace(setting, value=default)
 
     def all(self, settings: Settings) -> dict[str, Observed]:
         """Every setting, resolved."""
         return {name: self.resolved(each) for name, each in settings.items()}
-
-
-def _converted(word: str | bool, flag: Flag) -> Any:
-    if not flag.takes_value or isinstance(word, bool):
-        return flag.constant if flag.constant is not None else True
-    if flag.converts_to == "bool":
-        return bool(word)  # what argparse really does with type=bool: any text is True
-    if flag.converts_to in {"int", "float"}:
-        try:
-            return int(word) if flag.converts_to == "int" else float(word)
-        except ValueError:
-            return word
-    return word
-
-
-def _typed_flags(words: tuple[str, ...]) -> dict[str, str | bool]:
-    """Option as typed -> the word behind it, True where there is none."""
-    found: dict[str, str | bool] = {}
-    for index, word in enumerate(words):
-        name, joined, value = word.partition("=")
-        if not word.startswith("-") or (len(word) > 1 and word[1].isdigit()):
-            continue
-        following = words[index + 1] if index + 1 < len(words) else "-"
-        found[name] = value if joined else following if not _is_option(following) else True
-    return found
-
-
-def _is_option(word: str) -> bool:
-    return word.startswith("-") and not word[1:2].isdigit()
 
 
 def of_script(launch: Launch, script: Script, folder: str) -> Training:
@@ -167,7 +138,7 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
     if script.parser is not None:
         known = hf_arguments.options(script.classes.values(), closed=owners_of_script(script, "").closed)
         given = hf_arguments.given(words, folder, script.path, known, reads_config=script.reads_config)
-    sources = _Sources(script, given, _typed_flags(words))
+    sources = _Sources(script, given, Typed.of(words))
     chosen = pick(script)
     config = _config(chosen, script, given, sources)
     trainer = chosen.trainer

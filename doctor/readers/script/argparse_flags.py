@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from doctor.facts.script import Flag
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_scopes import CallSite, Module
+from doctor.readers.script.ast_scopes import CallSite, Module, Scope
 from doctor.readers.script.ast_settings import clean
 from doctor.readers.script.ast_values import Values
+from doctor.readers.script.typed_options import Typed, converted
 
 _TYPES = frozenset({"int", "float", "str", "bool"})
 _PARSED = frozenset({"parse_args", "parse_known_args"})
@@ -30,14 +35,77 @@ def read(module: Module, values: Values) -> tuple[dict[str, Flag], str | None]:
     return flags, _variable(module)
 
 
+@dataclass(eq=False, repr=False)
+class Options:
+    """What a command gives to the options of a script; None of them where its words are not known.
+
+    Args:
+        module: the script.
+        values: folds its expressions.
+        words: those behind the script on the command line.
+
+    """
+
+    module: Module
+    values: Values
+    words: Sequence[str] | None
+
+    @cached_property
+    def _flags(self) -> dict[str, Flag]:
+        return read(self.module, self.values)[0]
+
+    def __call__(self, node: ast.Attribute, spot: Spot) -> Any:
+        """Value of `args.name`.
+
+        Raises:
+            CannotTell: it is no option of the script, or the command does not show what it is given.
+
+        """
+        if self.words is None or not isinstance(node.value, ast.Name):
+            raise CannotTell
+        binding, _ = self.values.names.binding(node.value.id, spot)
+        flag = self._flags.get(node.attr)
+        if flag is None or not _is_parsed(binding.value, self.module) or binding.index:
+            raise CannotTell
+        typed = Typed.of(self.words).word(flag, self._flags)
+        if typed is not None and flag.converts_to:
+            return converted(typed, flag)
+        if typed is None and flag.has_default:
+            return converted(flag.default, flag) if isinstance(flag.default, str) else flag.default
+        raise CannotTell
+
+
 def _variable(module: Module) -> str | None:
     for scope in module.scopes.values():
         for name, bindings in scope.bindings.items():
-            for each in bindings:
-                value = each.value
-                if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in _PARSED and not each.index:
-                    return name
+            if any(_is_parsed(each.value, module) and not each.index for each in bindings):
+                return name
     return None
+
+
+def _is_parsed(value: ast.AST | None, module: Module) -> bool:
+    """Whether an expression is `parser.parse_args()`, or a call of a function of the module that returns it."""
+    if not isinstance(value, ast.Call):
+        return False
+    if getattr(value.func, "attr", "") in _PARSED:
+        return True
+    made = module.scope.bindings.get(value.func.id, ()) if isinstance(value.func, ast.Name) else ()
+    function = made[0].value if len(made) == 1 else None
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return) and each.value is not None]
+    return len(returned) == 1 and _returns_parsed(returned[0], module.scopes[function])
+
+
+def _returns_parsed(value: ast.expr, scope: Scope) -> bool:
+    if isinstance(value, ast.Name):
+        bound = scope.bindings.get(value.id, ())
+        return len(bound) == 1 and not bound[0].index and getattr(_function(bound[0].value), "attr", "") in _PARSED
+    return getattr(_function(value), "attr", "") in _PARSED
+
+
+def _function(value: ast.AST | None) -> ast.expr | None:
+    return value.func if isinstance(value, ast.Call) else None
 
 
 def _one_parser(module: Module) -> bool:

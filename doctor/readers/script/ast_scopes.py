@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Optional, Union
 
 from doctor.readers.script.python_source import Source
 
@@ -17,7 +17,8 @@ class Binding:
     """One way in which a name gets a value.
 
     `value` is the expression bound (for `a, b = f()` with `index`), a function or class definition, or None when it
-    cannot be followed. `imported` is a dotted name. `conditional` when the statement need not run.
+    cannot be followed. `imported` is a dotted name. `conditional` when the statement need not run. `entered` is what a
+    `with` enters.
     """
 
     value: ast.AST | None
@@ -26,6 +27,7 @@ class Binding:
     index: int | None = None
     imported: str | None = None
     parameter: bool = False
+    entered: ast.expr | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -55,9 +57,16 @@ class CallSite:
     conditional: bool
 
 
+#: conditions with what each must give; None where they are not followed
+Tests = Optional[tuple[tuple[ast.expr, bool], ...]]
+
+
 @dataclass(eq=False, repr=False)
 class Change:
-    """`base.key = value`, `base[key] = value` or `del base[key]` (value None); base is a name or `self.name`."""
+    """`base.key = value`, `base[key] = value` or `del base[key]` (value None); base is a name or `self.name`.
+
+    `tests`: conditions of the `if`s around it, each with what it must give; None where something else decides as well.
+    """
 
     base: str
     key: ast.expr | str
@@ -66,6 +75,7 @@ class Change:
     scope: Scope
     conditional: bool
     attribute: bool
+    tests: Tests = ()
 
 
 @dataclass(eq=False, repr=False)
@@ -147,23 +157,26 @@ class _Walker:
         self.module = Module(source, scope, scopes={source.tree: scope})
         self.scope = scope
         self.conditional = False
+        self.tests: Tests = ()
         self.in_guard = False
 
     def run(self) -> Module:
         self.block(self.module.source.tree.body)
         return self.module
 
-    def block(self, statements: Iterable[ast.stmt], *, conditional: bool | None = None) -> None:
-        before = self.conditional
-        if conditional is not None:
-            self.conditional = before or conditional
+    def block(self, statements: Iterable[ast.stmt], *, conditional: bool = False, tests: Tests = None) -> None:
+        """Walk statements; `tests` of an `if` decide on them, or nothing that is followed (None)."""
+        before = self.conditional, self.tests
+        if conditional:
+            self.conditional = True
+            self.tests = None if tests is None or self.tests is None else (*self.tests, *tests)
         for statement in statements:
             handler = getattr(self, f"visit_{type(statement).__name__}", None)
             if handler is not None:
                 handler(statement)
             else:
                 self.expressions(ast.iter_child_nodes(statement))
-        self.conditional = before
+        self.conditional, self.tests = before
 
     # --- statements that bind ---------------------------------------------------------------------------------
 
@@ -222,6 +235,7 @@ class _Walker:
                 self.assign(each, value, node, position)
 
     def change(self, change: Change) -> None:
+        change.tests = self.tests
         self.module.changes.append(change)
 
     def opaque(self, name: str, node: ast.AST) -> None:
@@ -266,6 +280,7 @@ class _Walker:
     # --- blocks -----------------------------------------------------------------------------------------------
 
     def visit_If(self, node: ast.If) -> None:  # noqa: N802
+        failed: list[tuple[ast.expr, bool]] = []
         while True:  # an `elif` chain is a list, however the tree nests it
             self.expressions((node.test,))
             if _is_main_guard(node.test):
@@ -273,11 +288,12 @@ class _Walker:
                 self.block(node.body)
                 self.in_guard = before
             else:
-                self.block(node.body, conditional=True)
+                self.block(node.body, conditional=True, tests=(*failed, (node.test, True)))
+            failed.append((node.test, False))
             if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
                 node = node.orelse[0]
                 continue
-            self.block(node.orelse, conditional=True)
+            self.block(node.orelse, conditional=True, tests=tuple(failed))
             return
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:  # noqa: N802
@@ -298,7 +314,10 @@ class _Walker:
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:  # noqa: N802
         for item in node.items:
             self.expressions((item.context_expr,))
-            if item.optional_vars is not None:
+            if isinstance(item.optional_vars, ast.Name):
+                binding = Binding(None, node.lineno, self.conditional, entered=item.context_expr)
+                self.scope.bind(item.optional_vars.id, binding)
+            elif item.optional_vars is not None:
                 self.names_in(item.optional_vars, node)
         self.block(node.body)
 
@@ -329,14 +348,14 @@ class _Walker:
     def visit_FunctionDef(self, node: FunctionNode) -> None:  # noqa: N802
         self.scope.bind(node.name, Binding(node, node.lineno, self.conditional))
         self.expressions([*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)])
-        outer, conditional = self.scope, self.conditional
+        outer, before = self.scope, (self.conditional, self.tests)
         self.scope = Scope(node, outer)
-        self.conditional = False
+        self.conditional, self.tests = False, ()
         self.module.scopes[node] = self.scope
         for argument in _all_parameters(node.args):
             self.scope.bind(argument.arg, Binding(None, node.lineno, parameter=True))
         self.block(node.body)
-        self.scope, self.conditional = outer, conditional
+        self.scope, (self.conditional, self.tests) = outer, before
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 

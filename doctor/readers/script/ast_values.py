@@ -7,11 +7,13 @@ import ast
 import operator
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import Change, dotted_text
+from doctor.readers.script.config_files import LOADERS, ConfigFiles
 
 _LARGEST_EXPONENT = 64
 _LARGEST_NUMBER = 10**30
@@ -50,6 +52,8 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -93,11 +97,33 @@ class Entries:
 
 
 class Values:
-    """Folds constants: literals, names bound to them, arithmetic, paths."""
+    """Folds constants: literals, names bound to them, arithmetic, paths, keys of files that the source opens.
 
-    def __init__(self, names: Names) -> None:
+    Args:
+        names: what names of the source stand for.
+        cwd: the folder in which the command runs; None where no file is opened.
+
+    """
+
+    def __init__(self, names: Names, cwd: str | None = None) -> None:
         self.names = names
+        self.files = ConfigFiles(names, cwd, self.fold_typed)
+        self.option: Callable[[ast.Attribute, Spot], Any] | None = None  # what the command gives to `args.name`
+        self._typed = False
         self._steps_left = _STEPS
+
+    def fold_typed(self, node: ast.AST, spot: Spot) -> Any:
+        """Value of an expression, with what the command line gives to the script's own options.
+
+        Raises:
+            CannotTell: it depends on more than that.
+
+        """
+        before, self._typed = self._typed, True
+        try:
+            return self.fold(node, spot)
+        finally:
+            self._typed = before
 
     def fold(self, node: ast.AST, spot: Spot) -> Any:
         """Value of an expression.
@@ -132,7 +158,7 @@ class Values:
         """Value of a binding found at a spot."""
         if binding.parameter:
             value, caller = self.names.argument(name, at)
-            return self.fold(value, caller)
+            return self.fold_typed(value, caller)
         if binding.imported:
             other, there = self.names.exported(binding.imported, at)
             return self.bound(other, there, binding.imported.rpartition(".")[2])
@@ -171,6 +197,9 @@ class Values:
         if isinstance(node.value, ast.Name) and self.names.imported(node.value.id, spot):
             binding, there = self.names.exported(origin, spot)
             return self.bound(binding, there, last)
+        if self._typed and self.option is not None:
+            with suppress(CannotTell):
+                return self.option(node, spot)
         return self._class_attribute(node, spot)
 
     def _class_attribute(self, node: ast.Attribute, spot: Spot) -> Any:
@@ -228,10 +257,12 @@ class Values:
 
     def _inner_entries(self, node: ast.Subscript, spot: Spot) -> Entries:
         """`CONFIG["inner"]`"""
-        found = self.entries(node.value, spot).items.get(str(self.fold(node.slice, spot)))
+        outer = self.entries(node.value, spot)
+        found = outer.items.get(str(self.fold(node.slice, spot)))
         if found is None or found.value is None:
             raise CannotTell
-        return self.entries(found.value, found.spot.at(found.spot.scope, found.spot.line))
+        inner = self.entries(found.value, found.spot.at(found.spot.scope, found.spot.line))
+        return Entries(inner.items, inner.complete and outer.complete)
 
     def _literal_entries(self, node: ast.Dict, spot: Spot) -> Entries:
         found = Entries()
@@ -251,9 +282,35 @@ class Values:
         origin = self.names.origin(node.func, spot)
         if origin in {"copy.copy", "copy.deepcopy"} and len(node.args) == 1:
             return self.entries(node.args[0], spot)
+        if origin in LOADERS:
+            return self.entries(*self.files.tree(node, spot))
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+            return self._entries_of_get(node, node.func.value, spot)
         if origin != "dict" or len(node.args) > 1:
             return Entries(complete=False)
         return self._arguments_of_dict(node, spot)
+
+    def _entries_of_get(self, node: ast.Call, owner: ast.expr, spot: Spot) -> Entries:
+        """`config.get("inner", {})`"""
+        found = self.got(node, owner, spot)
+        if found.value is None:
+            raise CannotTell
+        return self.entries(found.value, found.spot)
+
+    def got(self, node: ast.Call, owner: ast.expr, spot: Spot) -> Entry:
+        """What `owner.get(key, default)` gives: the entry, or the default where the key is known to be absent.
+
+        Raises:
+            CannotTell: the dictionary may have the key and may not.
+
+        """
+        entries, key = self.entries(owner, spot), str(self.fold(node.args[0], spot))
+        if key in entries.items:
+            return entries.items[key]
+        if not entries.complete or node.keywords:
+            raise CannotTell
+        default = node.args[1] if len(node.args) > 1 else ast.copy_location(ast.Constant(None), node)
+        return Entry(default, default, spot)
 
     def _arguments_of_dict(self, node: ast.Call, spot: Spot) -> Entries:
         found = self.entries(node.args[0], spot) if node.args else Entries()
@@ -280,7 +337,7 @@ class Values:
     def _apply_changes(self, name: str, found: Entries, spot: Spot, at: Spot) -> None:
         """Lay `cfg["x"] = 1` and `cfg.update(x=1)` over a dictionary; what may or may not happen unsettles a key."""
         for change in spot.module.changes:
-            if change.base == name and not change.attribute:
+            if change.base == name and not change.attribute and self._may_happen(change, spot):
                 self._apply_item(change, found, spot, at)
         for site in spot.module.calls_touching(name):
             function = site.node.func
@@ -292,18 +349,28 @@ class Values:
             elif _hands_over(site.node, name, self.names.origin(function, spot)):
                 found.complete = False
 
+    def _may_happen(self, change: Change, spot: Spot) -> bool:
+        """Whether the conditions around a change can hold: `if args.steps is not None: config["steps"] = ...`."""
+        for test, wanted in change.tests or ():
+            with suppress(CannotTell):
+                if bool(self.fold_typed(test, spot.at(change.scope, test.lineno))) != wanted:
+                    return False
+        return True
+
     def _apply_item(self, change: Change, found: Entries, spot: Spot, at: Spot) -> None:
-        certain = _certain(change.conditional, change.scope, getattr(change.node, "lineno", 0), spot, at)
+        line = getattr(change.node, "lineno", 0)
+        certain = _certain(change.conditional, change.scope, line, spot, at)
         if certain is None:
             return
+        there = spot.at(change.scope, line)
         try:
-            key = str(self.fold(change.key, spot)) if isinstance(change.key, ast.AST) else change.key
+            key = str(self.fold(change.key, there)) if isinstance(change.key, ast.AST) else change.key
         except CannotTell:
             found.complete = False
             found.items = {name: Entry(each.key, None, each.spot) for name, each in found.items.items()}
             return
         if certain and change.value is not None:
-            found.items[key] = Entry(change.node, change.value, spot)
+            found.items[key] = Entry(change.node, change.value, there)
         else:
             _unsettle(found, [key], change.node, spot)
 
@@ -335,6 +402,11 @@ class Values:
             return self.dictionary(node, spot)
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"resolve", "absolute", "as_posix"}:
             return self.fold(node.func.value, spot)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+            return self.entry(self.got(node, node.func.value, spot))
+        if origin == "getattr" and len(node.args) > 1:
+            attribute = ast.Attribute(node.args[0], str(self.fold(node.args[1], spot)), ast.Load())
+            return self.attribute(ast.copy_location(attribute, node), spot)
         if node.keywords:
             raise CannotTell
         values = [self.fold(each, spot) for each in node.args]
@@ -385,7 +457,7 @@ def _merged(first: Entries, second: Entries) -> Entries:
 def _certain(conditional: bool, scope: Any, line: int, spot: Spot, at: Spot) -> bool | None:
     """Whether a change has happened at `spot` to what was bound at `at`: yes, maybe (False), or no (None)."""
     if scope is at.scope and scope is spot.scope:
-        if line < at.line or line > spot.line:
+        if line < at.line or line >= spot.line:  # a change is no part of what it is made of
             return None
         return not conditional
     return False

@@ -33,11 +33,14 @@ def collect(context: Context, launch: Launch) -> Script:
             content = cells(content.decode("utf-8", "replace")).source.encode()
         except NotebookError as exc:
             return Script(path, broken=BrokenFile(Place(path), f"not a readable notebook: {exc}"))
-    return read_script(path, content)
+    from doctor.readers.script import script_reader
+
+    started = script_reader.Started(launch.folder or str(context.cwd), launch.script_args)
+    return script_reader.read(path, content, started=started)
 
 
 def read_script(path: str, content: bytes, folder: str | None = None) -> Script:
-    """What a script of this content says; a file that is no Python gives `Script.broken`.
+    """What a script of this content says, started by nobody; a file that is no Python gives `Script.broken`.
 
     Args:
         path: of the file, for places.

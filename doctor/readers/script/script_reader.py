@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -41,13 +41,29 @@ _OF_COMMAND_LINE = frozenset({"parse_args_into_dataclasses", "parse_args_and_con
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
-def read(path: str, content: bytes, folder: str | None = None) -> Script:
-    """Read a script from its bytes; `folder` holds the modules beside it, the file's own by default."""
+@dataclass(frozen=True)
+class Started:
+    """How a command starts a script: the folder in which it runs, and the words behind the script."""
+
+    cwd: str
+    words: Sequence[str] = ()
+
+
+def read(path: str, content: bytes, folder: str | None = None, started: Started | None = None) -> Script:
+    """Read a script from its bytes.
+
+    Args:
+        path: of the file, for places.
+        content: of it.
+        folder: that of the modules beside it, the file's own by default.
+        started: by what command; without it, files that the script opens are not read.
+
+    """
     parsed = parse(content, path)
     if isinstance(parsed, BrokenFile):
         return Script(path, broken=parsed)
     try:
-        return _Reader(parsed, folder).read()
+        return _Reader(parsed, folder, started).read()
     except RecursionError:
         broken = BrokenFile(Place(path), "nested too deeply to be read")
         return Script(path, broken=broken)
@@ -56,12 +72,13 @@ def read(path: str, content: bytes, folder: str | None = None) -> Script:
 class _Reader:
     """One script with the modules beside it."""
 
-    def __init__(self, source: Source, folder: str | None) -> None:
+    def __init__(self, source: Source, folder: str | None, started: Started | None) -> None:
         self.source = source
         self.module = walk(source)
         self.project = Project(folder if folder is not None else str(Path(source.path).parent), walk)
         self.names = Names(self.project)
-        self.values = Values(self.names)
+        self.values = Values(self.names, started.cwd if started is not None else None)
+        self.values.option = argparse_flags.Options(self.module, self.values, started.words if started else None)
         self.classes = Classes(self.names, self.values)
         self.links = Links(self.values, self.recorded, self.parsed_classes)
         self.row_columns = RowColumns(self.values)
