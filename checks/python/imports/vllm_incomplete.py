@@ -17,6 +17,7 @@ PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
 LOG_MESSAGE_WINDOWS = TOML["log_windows"]
 LOG_NO_VERSION = TOML["log_no_version"]
+LOG_VERSION_ABSENT = TOML["log_version_absent"]
 NOT_BUILT = TOML["not_built"]
 NO_VERSION = TOML["no_version"]
 
@@ -55,7 +56,16 @@ def _requirement(version: str | None) -> str:
 
 
 def explain(hits: Hits) -> Finding | None:
-    """The missing module says more than the missing version file; paths of Windows tell the platform."""
+    """The missing module says more than the missing version file, whose absence ends only what asks for it itself."""
+    if hits.of(4):
+        return found(
+            PROBLEM,
+            LOG_VERSION_ABSENT,
+            where=hits.where(),
+            evidence=hits.evidence(),
+            commands=("python -c 'import importlib.util as u; print(u.find_spec(\"vllm\"))'",),
+            confidence=CONFIRMED,
+        )
     if not hits.of(0) and not hits.of(1):
         warned = hits.of(3)
         return _no_version(hits) if warned else None

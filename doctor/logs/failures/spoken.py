@@ -17,7 +17,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed
-from doctor.catalogue.problem import INFO
+from doctor.catalogue.problem import ERROR, INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures import system_words
@@ -193,7 +193,11 @@ def told(
 
     def answer_to(first: Finding) -> Finding | None:
         # what is only noted beside it may well be the answer, unless it is noted to be slow
-        loud = (each for each in findings[1:] if each.severity is not INFO or _area(each, entries) == _SPEED)
+        loud = (
+            each
+            for each in findings[1:]
+            if each.severity is not INFO or each.problem.severity is ERROR or _area(each, entries) == _SPEED
+        )
         known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
         spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
         return _answer(spoken, entries.values()) if spoken is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from doctor.base.evidence import UNKNOWN
 from doctor.base.patterns import later
 from doctor.base.redact import hide
 from doctor.logs.lines.prefixes import strip
-from doctor.logs.told.lines import is_of_the_stack
+from doctor.logs.told.lines import ARGUMENTS, is_of_the_stack
 from doctor.logs.told.said import Said, flattened, members, value_of
 
 #: (number, message) of the lines of one process, in their order
@@ -33,15 +34,19 @@ _DEEPSPEED = "json = {"
 #: https://github.com/huggingface/accelerate/blob/v1.6.0/src/accelerate/commands/config/config_args.py
 #: https://github.com/huggingface/accelerate/blob/v1.6.0/src/accelerate/commands/env.py
 _ACCELERATE = later(r"^(?P<listed>\s*- )?compute_environment: ?[\"']?(?:LOCAL_MACHINE|AMAZON_SAGEMAKER)\b")
+#: a file of YAML with a training's settings, printed or pasted
+_SETTING = later(r"^\s*(?P<name>[a-z]\w{1,60}): +(?P<value>[^\s#{\[&*|>][^#\n]{0,80}?)\s*(?:#.*)?$")
 _LISTED = later(r"^\s*- (?P<name>[a-z_]{1,60}): ?(?P<value>.*?)\s*$")
 #: a variable of a container of Kubernetes
 #: https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/
 _NAMED = later(r"^\s*- name: [\"']?(?P<name>[A-Z][A-Z0-9_]{3,60})[\"']?\s*$")
 _VALUED = later(r"^\s+value: (?P<quote>[\"']?)(?P<value>[^\s\"'$]{1,200})(?P=quote)\s*$")
+_FEWEST = 3  # lines of a file of settings
 _TABLE = later(r"^\s*(?:\| NVIDIA-SMI \d|Package\s+Version\b)")
 _BEGINNINGS = (
     _DEEPSPEED, "TrainingArguments(", "Config(", "{'", "actor_rollout_ref:", "algorithm:", "custom_reward_function:",
     "ray_init:", "ray_kwargs:", "NVIDIA-SMI ", "Package  ", "compute_environment:", "- name: ",
+    "per_device_train_batch_size:", "gradient_checkpointing:",
 )  # fmt: skip
 
 
@@ -176,6 +181,23 @@ def _arguments(lines: Lines) -> Iterator[Said]:
         yield Said(owner, field["name"], _hidden(field["name"], value_of(field["value"])), line, each.strip())
 
 
+def _is_setting(text: str) -> bool:
+    match = _SETTING.match(text)
+    return match is not None and match["name"] in ARGUMENTS
+
+
+def _settings(lines: Lines) -> Iterator[Said]:
+    """A training's settings, one a line among others: one alone may be what somebody advises."""
+    fields = ((number, text, _SETTING.match(text)) for number, text in lines)
+    block = [
+        (number, text, field) for number, text, field in itertools.takewhile(lambda each: each[2], fields) if field
+    ]
+    told = [each for each in block if each[2]["name"] in ARGUMENTS]
+    if len(block) >= _FEWEST or len(told) > 1:
+        for number, text, field in told:
+            yield Said("training", field["name"], value_of(field["value"]), number, text.strip(), exact=False)
+
+
 def _report(lines: Lines) -> Iterator[Said]:
     """Tables of packages and of cards, as their own programs print them."""
     from doctor.readers.pasted import read_report
@@ -205,6 +227,7 @@ _READERS: tuple[tuple[Callable[[str], object], Callable[[Lines], Iterator[Said]]
     (lambda text: _DEEPSPEED in text, _deepspeed),
     (_ACCELERATE.match, _accelerate),
     (_of_training, _arguments),
+    (_is_setting, _settings),
     (_TABLE.match, _report),
     (_NAMED.match, _variable),
 )

@@ -23,7 +23,17 @@ HINTS = (
     "PYTORCH_CUDA_ALLOC_CONF",
     "actor_rollout_ref", "with overrides: [", "json = {", "SLURM_", "Package  ", "compute_environment",
     "#SBATCH", "init_process_group", "init_method", ".py --", "docker run", "podman run", "mpirun", "mpiexec",
+    "per_device_train_batch_size", "gradient_checkpointing",
 )  # fmt: skip
+
+#: settings of a training on which advice depends, as every framework on Transformers calls them
+ARGUMENTS = frozenset({
+    "per_device_train_batch_size", "gradient_checkpointing", "gradient_accumulation_steps", "max_completion_length",
+    "vllm_gpu_memory_utilization", "vllm_enable_sleep_mode",
+})  # fmt: skip
+#: of an object with fewer of them, or a line with fewer assignments, nobody says that it is the run's configuration
+_FEWEST, _FEWEST_ASSIGNED = 2, 3
+_PAIR = later(r"(?<![\w.\-])-{0,2}(?P<name>[a-z]\w{1,60})=(?P<value>[\w.+\-/]{1,80})(?=[,;\s)]|$)")
 
 _ENGINE = "with config: "
 _OVERRIDES = "Error executing job with overrides: "
@@ -95,6 +105,7 @@ def of_line(text: str, number: int) -> Iterator[Said]:
     if not any(each in text for each in HINTS):
         return
     yield from _dumped(text, number)
+    yield from _arguments(text, number)
     yield from _variables(text, number)
     yield from _sizes(text, number)
     yield from _overridden(text, number)
@@ -119,6 +130,21 @@ def _dumped(text: str, number: int) -> Iterator[Said]:
             for name, value in members(dump):
                 yield Said(owner, name, _shown(name, value), number, text)
             return
+
+
+def _arguments(text: str, number: int) -> Iterator[Said]:
+    """Settings of a training in an object of one line, or as assignments side by side; a sentence with one is none."""
+    begins = text.find("{")
+    if begins >= 0:
+        found = members(text[begins:])
+    else:
+        found = [(each["name"], each["value"]) for each in _PAIR.finditer(text)]
+        if len(found) < _FEWEST_ASSIGNED:
+            return
+    told = [(name, value) for name, value in found if name in ARGUMENTS]
+    if begins < 0 or len(told) >= _FEWEST:
+        for name, value in told:
+            yield Said("training", name, value_of(value), number, text, exact=False)
 
 
 def _shown(name: str, text: str) -> object:
