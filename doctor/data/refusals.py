@@ -48,7 +48,7 @@ def _load(library: str) -> Mapping[str, Any]:
 
     path = _HERE / f"{library}.json.gz"
     if not path.exists():
-        return {"versions": (), "scopes": {}}
+        return {"versions": (), "scopes": {}, "every": "release"}
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     if content.get("schema") != SCHEMA:
         raise ValueError(f"{path.name} has schema {content.get('schema')!r}, expected {SCHEMA!r}")
@@ -79,7 +79,10 @@ def default(library: str, scope: str, version: str, name: str) -> Any:
 
 
 def _neighbours(content: Mapping[str, Any], version: str) -> tuple[int, ...]:
-    """Places of a release among those read: its own, or those before and after it; none for one outside of them."""
+    """Places of a release among those read: its own, or those before and after it; none for one outside of them.
+
+    Where only the last patch of each minor was read, it stands for all of that minor.
+    """
     from packaging.version import Version
 
     try:
@@ -90,7 +93,12 @@ def _neighbours(content: Mapping[str, Any], version: str) -> tuple[int, ...]:
     if asked in listed:
         return (listed.index(asked),)
     before = sum(each < asked for each in listed) - 1
-    return (before, before + 1) if 0 <= before < len(listed) - 1 else ()
+    if not -1 <= before < len(listed) - 1:
+        return ()
+    after = listed[before + 1]
+    if content["every"] != "release" and after.release[:2] == asked.release[:2] and not asked.is_prerelease:
+        return (before + 1,)
+    return (before, before + 1) if before >= 0 else ()
 
 
 def _within(spans: str, position: int) -> bool:

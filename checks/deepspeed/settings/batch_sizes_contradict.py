@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Finding, found
-from doctor.catalogue.settings import place_of
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.proofs import proofs
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.deepspeed._helpers import setting_of, unread
 from doctor.facts.deepspeed_config import DeepspeedConfig
+from doctor.facts.framework_config import FrameworkConfig
+from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 from doctor.facts.world import World
 
@@ -19,6 +21,9 @@ LOG_MESSAGE = TOML["log"]
 LOG_MESSAGE_STEPS = TOML["log_steps"]
 LOG_MESSAGE_ZERO = TOML["log_zero"]
 MESSAGE = TOML["main"]
+
+#: settings of OpenRLHF by which several processes work on one batch
+_OF_GROUPS = ("ring_attn_size", "ds_tensor_parallel_size", "use_dynamic_batch")
 
 
 @check(PROBLEM, requires=("DSP004",))
@@ -52,6 +57,31 @@ def batch_sizes_contradict(deepspeed: DeepspeedConfig | None, world: World, trai
             where=place_of(*settings),
             evidence=proofs(*settings),
         )
+
+
+@check(PROBLEM)
+def batches_of_openrlhf(framework_config: FrameworkConfig | None, launch: Launch | None, world: World) -> Judgement:
+    """OpenRLHF writes its own two sizes into the configuration; the steps are what DeepSpeed derives.
+
+    https://github.com/OpenRLHF/OpenRLHF/blob/v0.8.5/openrlhf/utils/deepspeed/deepspeed.py, `get_ds_train_config`
+    """
+    config, processes = framework_config, world.processes
+    if config is None or config.framework != "openrlhf" or launch is None or processes is None:
+        return
+    if launch.kind != "deepspeed":
+        return
+    if any(config.settings.get(name) is not None for name in _OF_GROUPS):
+        return  # ranks of one group share a batch
+    settings = [config.settings.get(name) for name in ("train_batch_size", "micro_train_batch_size")]
+    total, micro = (whole(each.value) if each is not None and each.known else None for each in settings)
+    if not total or not micro:
+        return
+    steps = total // micro // processes
+    if micro * steps * processes != total:
+        yield found(
+            PROBLEM, MESSAGE, total=total, micro=micro, steps=steps, processes=processes,
+            product=micro * steps * processes, where=place_of(*settings), evidence=proofs(*settings),
+        )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding | None:

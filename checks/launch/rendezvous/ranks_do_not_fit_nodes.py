@@ -31,6 +31,10 @@ FIRST_ONLY = TOML["first_only"]
 FEW_ALLOCATED = TOML["few_allocated"]
 MANY_LAUNCHERS = TOML["many_launchers"]
 ONE_NUMBER = TOML["one_number"]
+ABOVE = TOML["above"]
+
+#: options of launchers for a node's number, and for the number of nodes
+_NUMBERED = {"torchrun": ("node_rank", "nnodes"), "accelerate": ("machine_rank", "num_machines")}
 
 #: start the processes of a node themselves, so that a node needs one of them
 _LAUNCHERS = frozenset({"accelerate", "torchrun", "deepspeed"})
@@ -52,6 +56,25 @@ def command_fits_nodes(cluster: Cluster, launch: Launch, world: World) -> Judgem
     total = sum(len(each.gpus) for each in gpus if each is not None)
     if 0 < total < world.processes:
         yield found(PROBLEM, TOO_FEW_GPUS, wanted=world.processes, there=total, evidence=evidence)
+
+
+@check(PROBLEM)
+def number_below_the_count(launch: Launch) -> Judgement:
+    """Nodes are counted from 0; a dynamic rendezvous gives out the numbers itself, and takes a range of nodes."""
+    names = _NUMBERED.get(launch.kind)
+    backend = launch.option("rdzv_backend")
+    dynamic = launch.kind == "torchrun" and backend is not None and backend.value != "static"
+    if names is None or dynamic or launch.option("standalone") is not None:
+        return
+    number, count = (launch.option(name) for name in names)
+    rank = whole(number.value) if number is not None and number.known else None
+    nodes = (whole(count.value) if count.known else None) if count is not None else 1
+    if rank is None or nodes is None or rank < nodes or (count is None and launch.kind != "torchrun"):
+        return
+    evidence = tuple(
+        Observed.quoted("launch command", f"--{each.name} {each.value}") for each in (number, count) if each is not None
+    )
+    yield found(PROBLEM, ABOVE, option=names[0], rank=rank, machines=nodes, last=nodes - 1, evidence=evidence)
 
 
 @check(PROBLEM)

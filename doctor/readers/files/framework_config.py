@@ -77,7 +77,7 @@ def recognised(argv: Sequence[str], folder: str) -> tuple[str | None, tuple[str,
         if base in _PROGRAMS:
             return _PROGRAMS[base], rest[1:]  # behind its subcommand
         module = next((name for start, name in _MODULES if word == start or word.startswith(f"{start}.")), None)
-        if module is not None and index and argv[index - 1] == "-m":
+        if module is not None and index and argv[index - 1] in ("-m", "--module"):
             return module, rest
         if base in _OF_PRIME and any(each == "@" or each.startswith("@") for each in rest):
             return "prime_rl", rest
