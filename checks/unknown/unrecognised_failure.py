@@ -83,7 +83,7 @@ def _details(unknown: Unknown) -> dict[str, Any]:
         "own": ", ".join(f"`{each}`" for each in unknown.own),
         "names": ", ".join(f"`{each}`" for each in unknown.names),
         "library": f"`{unknown.library}` {unknown.library_version}".strip() if unknown.library else "",
-        "others": ranks_text(unknown.others),
+        "others": TOML.phrase("others", ranks=ranks_text(unknown.others)) if unknown.others else "",
         "said": unknown.said,
         "none": f"`{unknown.subject}`" if unknown.subject and "NoneType" in unknown.message[:40] else "",
         "sizes": told(unknown.sizes),

@@ -238,3 +238,17 @@ def test_exceptions_quoted_line_by_line_are_one_chain(prepared: Prepared, tmp_pa
         "OSError: We couldn't connect to 'https://huggingface.co' to load this file, couldn't find it in the cached files\n"
     )
     assert first(prepared, tmp_path, text).problem.id == "HUB4525/unreachable"
+
+
+def test_which_ranks_it_took_down_is_told_beside_what_its_parts_show(prepared: Prepared, tmp_path: Path) -> None:
+    raised = "[rank%d]: Traceback (most recent call last):\n"
+    text = raised % 0 + '[rank0]:   File "/w/train.py", line 3, in <module>\n[rank0]:     x = row["prompt"]\n'
+    text += "[rank0]: KeyError: 'prompt'\n"
+    alone = first(prepared, tmp_path, text).words()
+    text += raised % 1 + '[rank1]:   File "/w/train.py", line 9, in <module>\n[rank1]:     dist.all_reduce(t)\n'
+    text += "[rank1]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534] "
+    text += "Connection closed by peer [127.0.0.1]:1234\n"
+    found = first(prepared, tmp_path, text)
+    assert found.problem.id == "PYT4665"
+    assert found.words().explanation == f"{alone.explanation} Rank 1 failed only because of it."
+    assert "rank 1" in found.words("zh").explanation

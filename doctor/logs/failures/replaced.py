@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from doctor.catalogue.finding import Finding, Role
+from doctor.catalogue.finding import Finding, Phrase, Role, Words
 from doctor.catalogue.outcome import Crashed, crash_of
 
 
@@ -31,4 +31,22 @@ def in_place_of_unknown(
     if answer is None:
         return tuple(findings), ()
     rest = [each for each in findings[1:] if each.problem.id != answer.problem.id]
-    return (replace(answer, role=Role.CAUSE), *rest), ()
+    return (replace(_with_others(answer, first), role=Role.CAUSE), *rest), ()
+
+
+def _with_others(answer: Finding, unknown: Finding) -> Finding:
+    """The answer, which tells as well what was known without it: which ranks failed only because of this one."""
+    others = unknown.values.get("others")
+    if not isinstance(others, Phrase) or "others" in answer.values:
+        return answer
+    message = answer.message
+    told = replace(
+        message,
+        en=_longer(message.en, " {others}"),
+        zh=_longer(message.zh, "{others}") if message.zh is not None else None,
+    )
+    return replace(answer, message=told, values={**answer.values, "others": others})
+
+
+def _longer(words: Words, more: str) -> Words:
+    return replace(words, explanation=words.explanation + more)
