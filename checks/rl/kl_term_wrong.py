@@ -35,7 +35,12 @@ TIGHT = 0.1
 TOO_LARGE = 1.0
 
 
-@rule(PROBLEM, needs=("loss", "kl"))
+#: what reinforcement learning logs beside its loss: a trainer that logs a loss and none of it distils from a teacher,
+#: whose distance the KL is from the first step on (https://huggingface.co/docs/trl/gkd_trainer)
+OF_RL = ("reward", "reward_std", "completions/mean_length", "critic/score/max", "critic/advantages/max")
+
+
+@rule(PROBLEM, needs=("loss", "kl", *OF_RL))
 class CoefficientOfKl:
     """Reads `beta` from the series: on-policy the policy's part of a loss has the mean 0, and beta * KL is left."""
 
@@ -43,13 +48,15 @@ class CoefficientOfKl:
         self._loss: Optional[Point] = None
         self._ratios = Window(STEPS)
         self._left = JUDGED
+        self._rewarded = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take a loss in, or judge at the KL of the same step."""
         if not self._left:
             return None
-        if point.name == "loss":
-            self._loss = point
+        if point.name != "kl":
+            self._rewarded = self._rewarded or point.name != "loss"
+            self._loss = point if point.name == "loss" else self._loss
             return None
         loss, self._loss = self._loss, None
         if loss is None or loss.step != point.step or not point.value >= LEAST_KL or not math.isfinite(loss.value):
@@ -57,7 +64,7 @@ class CoefficientOfKl:
         self._left -= 1
         self._ratios.push(loss.value / point.value)
         beta = self._ratios.median
-        message = self._message(beta) if self._ratios.full else None
+        message = self._message(beta) if self._ratios.full and self._rewarded else None
         if message is None or self._ratios.sigma() > TIGHT * abs(beta):
             return None
         self._left = 0
@@ -72,6 +79,7 @@ class CoefficientOfKl:
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell no KL, or are not asked about any more."""
+        self._rewarded = self._rewarded or any(stretch[name].values for name in OF_RL)
         return not self._left or (self._loss is None and not stretch["kl"].values)
 
 
@@ -139,12 +147,12 @@ FIRST_VALUES = 5
 ROUNDED, FINE = 0.02, 1e-4
 
 
-@rule(PROBLEM, needs=("kl", "policy_drift", "epoch"), symptom_of=("RLX014",))
+@rule(PROBLEM, needs=("kl", "policy_drift", "epoch", "loss", *OF_RL), symptom_of=("RLX014",))
 class ReferenceIsAnother:
     """A KL from the very first step on, before any update: the reference is not the model that training starts from."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self._settled = self._rewarded = self._lost = False
         self._drift: Optional[Point] = None
         self._first: Optional[Point] = None
         self._least, self._count = math.inf, 0
@@ -160,6 +168,10 @@ class ReferenceIsAnother:
             return None
         if point.name == "policy_drift":
             self._drift = point if self._first is None else self._drift
+            return None
+        if point.name != "kl":
+            self._lost = self._lost or point.name == "loss"
+            self._rewarded = self._rewarded or point.name != "loss"
             return None
         if self._first is None:
             several = (
@@ -184,7 +196,8 @@ class ReferenceIsAnother:
     def _found(self) -> Optional[Finding]:
         self._settled = True
         first = self._first
-        if first is None or self._begins_later():
+        distils = self._lost and not self._rewarded
+        if first is None or distils or self._begins_later():
             return None
         return found(
             PROBLEM, OTHER, confidence=LIKELY, kl=f"{first.value:.2g}", step=step_text(first.step), **sighting(first)

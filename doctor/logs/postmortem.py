@@ -216,8 +216,9 @@ class _End:
 
     Args:
         well: it was seen, all was read, something was judged, and nothing was found.
-        untold: it was seen, and what keeps it from being called good: no metric tells what was learnt (`metrics`), or
-            so few values do that nobody can say where they go (`course`).
+        untold: it was seen, and what keeps it from being called good: no metric tells what was learnt (`metrics`), so
+            few values do that nobody can say where they go (`course`), or they show nothing that was learnt
+            (`doctor.logs.metrics.gain`).
         witness: on what the word that all is well rests, one clause each.
 
     """
@@ -306,11 +307,13 @@ def _witness(case: Case, live: Live) -> Iterable[str]:
 
 def _untold(case: Case, live: Live) -> Iterable[str]:
     """What keeps the end of a training from being called good: that nobody can say what was learnt in it."""
-    said = case.marks.success
-    if said is not None and "train" in said.text.lower() and not (live.judged or case.marks.served):
-        yield "metrics"
-    elif live.judged and max(live.courses[name].count for name in live.judged) < _COURSE:
+    if not live.judged:
+        if not case.marks.served:  # a server has no training to tell of
+            yield "metrics"
+    elif max(live.courses[name].count for name in live.judged) < _COURSE:
         yield "course"
+    elif live.unlearnt:
+        yield live.unlearnt
 
 
 def _remarks(seen: _Seen) -> Iterable[str]:

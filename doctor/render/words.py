@@ -58,6 +58,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
         "verdict_untold": "Nothing wrong found; not judged: these logs have no training metrics",
         "verdict_few": "Nothing wrong found in a few values, which are too few to call the run healthy",
+        "verdict_unrisen": "Nothing wrong found, but nothing seen shows that the run learnt: the reward did not rise",
+        "verdict_unimproved": "Nothing wrong found, but nothing seen shows that the run learnt: no held-out score improved",
+        "verdict_unshown": "Nothing wrong found, but nothing seen shows that the run learnt: no held-out score",
         "verdict_used": "The run succeeded; its use of the machine has problems: see below",
         "not_seen": "not seen: {what}",
         "not_seen_sampler_learner": "sampler = learner (no log probabilities of the engine)",
@@ -65,6 +68,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_lengths": "lengths of the answers", "not_seen_gradient": "gradient norm",
         "not_seen_held_out": "a held-out score", "not_seen_metrics": "any metric that a rule judges",
         "not_seen_course": "where the metrics go (too few values)",
+        "not_seen_unrisen": "a reward that rises by more than its noise",
+        "not_seen_unimproved": "a held-out score that improves by more than its noise",
+        "not_seen_unshown": "anything that shows what was learnt",
         "unjudged": "metrics that no rule judges: {names}",
         "verdict_open": "Nothing wrong found, but too little was seen to call the run healthy",
         "nodes": "{count:,} of {of:,} nodes",
@@ -111,6 +117,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_healthy": "正常:这些日志中没有出错",
         "verdict_untold": "没有发现问题;未作判断:这些日志不含训练指标",
         "verdict_few": "少数几个数值中没有发现问题;数值太少,不足以判定运行正常",
+        "verdict_unrisen": "没有发现问题,但也看不出模型学到了什么:奖励没有上升",
+        "verdict_unimproved": "没有发现问题,但也看不出模型学到了什么:留出集得分没有提高",
+        "verdict_unshown": "没有发现问题,但也看不出模型学到了什么:没有留出集得分",
         "verdict_used": "运行正常结束,但对机器的使用存在问题,见下文",
         "not_seen": "未看到:{what}",
         "not_seen_sampler_learner": "采样器 = 学习器(没有引擎的对数概率)",
@@ -118,6 +127,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_lengths": "回答长度", "not_seen_gradient": "梯度范数",
         "not_seen_held_out": "留出集得分", "not_seen_metrics": "任何有规则判断的指标",
         "not_seen_course": "指标的走向(数值太少)",
+        "not_seen_unrisen": "超出自身波动的奖励上升",
+        "not_seen_unimproved": "超出自身波动的留出集得分提高",
+        "not_seen_unshown": "任何能说明学到了什么的指标",
         "unjudged": "没有规则判断的指标:{names}",
         "verdict_open": "没有发现问题,但看到的内容太少,不能说运行是健康的",
         "nodes": "{of:,} 个节点中的 {count:,} 个",
@@ -300,6 +312,13 @@ def judged_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
     return [*lines, words["unjudged"].format(names=between.join(judged["unjudged"]))] if judged["unjudged"] else lines
 
 
+#: what keeps a run without findings from being called healthy -> the words that say so
+_UNTOLD = {
+    "metrics": "verdict_untold", "course": "verdict_few", "unrisen": "verdict_unrisen",
+    "unimproved": "verdict_unimproved", "unshown": "verdict_unshown",
+}  # fmt: skip
+
+
 def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """The one line that a post-mortem begins with; empty for other reports."""
     verdict = report.get("verdict")
@@ -308,9 +327,7 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     findings = report["findings"][: report["run"]["causes"] if "run" in report else None]
     if verdict == "unknown" and all(each["severity"] == "info" for each in findings):
         missing = report.get("judged", {}).get("not_seen", ())
-        return words[
-            "verdict_untold" if "metrics" in missing else "verdict_few" if "course" in missing else "verdict_open"
-        ]
+        return words[next((word for key, word in _UNTOLD.items() if key in missing), "verdict_open")]
     if verdict == "healthy" and any(each["severity"] != "info" for each in report["findings"]):
         return words["verdict_used"]
     if verdict != "known":
@@ -326,12 +343,16 @@ def level_of(report: Mapping[str, Any]) -> str:
     """``error``, ``warning`` or ``good``: the colour of a report's first line agrees with the worst of its findings.
 
     A cause that is only a warning is no error, a run that ended well and has warnings is not good, and neither is one
-    of which the cause is unknown. A run that the guard stopped is an error.
+    of which the cause is unknown. A run that the guard stopped is an error. One without findings whose end was seen is
+    good, even if its metrics show too little to call it healthy.
     """
     severities = {each["severity"] for each in report["findings"]}
     if "error" in severities or report.get("run", {}).get("state") == "stopped":
         return "error"
-    return "warning" if "warning" in severities or report.get("verdict", "healthy") != "healthy" else "good"
+    well = report.get("verdict", "healthy") == "healthy" or _UNTOLD.keys() & {
+        *report.get("judged", {}).get("not_seen", ())
+    }
+    return "good" if well and "warning" not in severities else "warning"
 
 
 _CHAIN_SHOWN = 12

@@ -232,9 +232,10 @@ def test_how_the_command_ended_is_read_from_the_run(run: RunDir, code: int, prob
 @pytest.mark.parametrize("code", [0, 130])
 def test_a_run_that_ended_well_or_was_interrupted_did_not_break_off(run: RunDir, code: int) -> None:
     _console(run, " 40%|####      | 4/10 [00:02<00:03,  1.98it/s]\n")
-    assert _examined(run).diagnosis.verdict == "unknown"
+    assert [each.problem.id for each in _examined(run).diagnosis.outcome.findings] == ["UNK003"]
     run.write_run(exit=code)
-    assert _examined(run).diagnosis.verdict == "healthy"
+    diagnosis = _examined(run).diagnosis
+    assert (diagnosis.outcome.findings, diagnosis.verdict, diagnosis.not_seen) == ((), "unknown", ("metrics",))
 
 
 def test_the_end_of_a_time_limit_is_no_failure_of_its_own(run: RunDir, tell: Callable[..., None]) -> None:

@@ -12,7 +12,7 @@ from doctor.catalogue.problem import INFO
 from doctor.logs.postmortem import Prepared, examine, prepare
 
 REPOSITORY = Path(__file__).parent.parent.parent
-HEALTHY = REPOSITORY / "tests/rules/runs/healthy-sft-full-0.log.gz"
+HEALTHY = REPOSITORY / "tests/rules/runs/healthy-grpo-full-1.log.gz"
 WARNINGS = sorted((REPOSITORY / "tests/signatures/LCH2060").glob("*/hit-said.log"))
 CUT = (
     "{'loss': 0.01, 'grad_norm': 1.2, 'reward': %s, 'completions/mean_length': 80.0, 'completions/clipped_ratio': %s}\n"
@@ -196,10 +196,13 @@ def test_words_beside_an_excerpt_are_heard_although_its_run_came_to_an_end(prepa
 
 
 def test_of_few_values_health_is_not_claimed(prepared: Prepared, tmp_path: Path) -> None:
-    row = "{'loss': 0.%d, 'grad_norm': 1.2, 'epoch': 0.1}\n"
+    row = "{'loss': 0.%d, 'reward': 0.%d, 'grad_norm': 1.2, 'epoch': 0.1}\n"
     verdicts = {}
     for count in (4, 5):
-        text = "".join(row % (90 - each) for each in range(count)) + "{'train_runtime': 12.5, 'train_loss': 0.5}\n"
+        text = (
+            "".join(row % (90 - each, 30 + each) for each in range(count))
+            + "{'train_runtime': 12.5, 'train_loss': 0.5}\n"
+        )
         (tmp_path / "train.log").write_text(text)
         diagnosis = examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis
         assert not diagnosis.outcome.findings

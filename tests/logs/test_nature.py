@@ -153,6 +153,7 @@ def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
         ("[after training is done] datetime: 2026-03-19 23:18:39", True),
         ("2026-11-20 10:00:00,123 INFO    MainThread:1 [wandb_run.py:_atexit_cleanup():2469] got exitcode: 0", True),
         ("Done!", True),
+        ("[rank 0] finished", True),
         ("Saved model checkpoint to out/checkpoint-40", False),
         ("epoch 3 training time: 35", False),
         ("the job has not finished", False),
@@ -163,7 +164,25 @@ def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
 def test_what_says_that_it_is_done_does_not_break_off(tmp_path: Path, end: str, silent: bool) -> None:
     path = tmp_path / "train.log"
     path.write_text(f"{RUN}{end}\n")
-    assert (examine([str(path)], prepared=PREPARED).diagnosis.verdict == "healthy") == silent
+    result = examine([str(path)], prepared=PREPARED)
+    assert result.diagnosis.verdict == "unknown"  # it has no metric
+    assert ([each.problem.id for each in result.diagnosis.outcome.findings] == []) == silent
+    assert ("metrics" in result.diagnosis.not_seen) == silent
+
+
+WRITTEN = "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 419.77it/s]\n"
+STEPS = "{'loss': 0.5, 'grad_norm': 1.0, 'epoch': 0.1}\n" * 6
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [(WRITTEN, []), (WRITTEN.replace("1/1", "1/2"), ["UNK003"]), (WRITTEN + STEPS, ["UNK003"])]
+)
+def test_a_bar_of_writing_is_no_step_and_no_end(tmp_path: Path, text: str, found: list[str]) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(f"{RUN}{STEPS}{text}")
+    result = examine([str(path)], prepared=PREPARED)
+    assert (result.case.marks.steps, result.diagnosis.verdict) == (None, "unknown")
+    assert [each.problem.id for each in result.diagnosis.outcome.findings] == found
 
 
 @pytest.mark.parametrize(

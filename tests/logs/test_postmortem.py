@@ -28,7 +28,10 @@ UNKNOWN = """Traceback (most recent call last):
 Oddity: [bold]<script>alert(1)</script>
 """
 METRICS = "".join(f"{{'loss': '0.{n}', 'grad_norm': '0.5', 'epoch': '{n}'}}\n" for n in range(1, 7))
-HEALTHY = METRICS + "{'train_runtime': '12.5', 'train_loss': '0.1'}\n"
+EVALUATED = "".join(
+    f"{row}\n{{'eval_loss': '0.{9 - n}', 'epoch': '{n}'}}\n" for n, row in enumerate(METRICS.splitlines())
+)
+HEALTHY = EVALUATED + "{'train_runtime': '12.5', 'train_loss': '0.1'}\n"
 
 
 @pytest.fixture

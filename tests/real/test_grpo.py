@@ -107,7 +107,7 @@ def test_what_works_stays_silent(case: str, grpo: Callable[[str], Ran]) -> None:
     ran = grpo(case)
     assert ran.code == 0, ran.text[-2000:]
     answer = diagnose(ran.log)
-    assert (answer.verdict, answer.ids, answer.code) == ("healthy", [], 0)
+    assert (answer.ids, answer.code) == ([], 0)
 
 
 def test_a_healthy_run_of_its_own_stays_silent(python: Path, model: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_healthy_run_of_its_own_stays_silent(python: Path, model: Path, tmp_pa
     assert ran.code == 0, ran.text[-2000:]
     assert ran.text.endswith("finished\n")
     answer = diagnose(ran.log)
-    assert (answer.verdict, answer.ids, answer.code) == ("healthy", [], 0)
+    assert (answer.ids, answer.code) == ([], 0)
 
 
 def test_an_exception_of_a_shared_process_reads_as_one_of_its_own(

@@ -21,6 +21,7 @@ from doctor.catalogue.signature import Hit
 from doctor.logs.gathered import read_hits
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.recognised import called
+from doctor.logs.metrics.gain import UNLEARNT
 from doctor.logs.postmortem import Postmortem, examine
 from tests.each import for_each
 from tests.prepared import prepared_once
@@ -190,9 +191,8 @@ def test_healthy_logs_stay_silent(path: Path) -> None:
     result = examine([str(path)], prepared=PREPARED)
     findings = result.diagnosis.outcome.findings
     assert [each.problem.id for each in findings] == []
-    unjudged = (
-        "metrics" in result.diagnosis.not_seen
-    )  # a training that prints none that a rule knows is not vouched for
+    # a training that prints no metric that a rule knows, few values, or no sign of learning is not vouched for
+    unjudged = {"metrics", "course", *UNLEARNT} & {*result.diagnosis.not_seen}
     assert result.diagnosis.verdict == ("unknown" if unjudged else "healthy")
 
 

@@ -44,7 +44,7 @@ def breaks_off(case: Case) -> bool:
     if marks.steps is not None:  # a trainer may well ask servers, or start one
         return marks.steps[0] < marks.steps[1]
     done = (place in case.finished and not case.natures.get(place) for place in _told(case))
-    return not marks.served and not all(done)
+    return not (marks.served or marks.written) and not all(done)
 
 
 def end_of(case: Case) -> str:

@@ -67,6 +67,12 @@ SERVING_HINTS = ("Application startup", 'HTTP/1.1" ', "Avg generation throughput
 _LOADING = later(
     r"Map|Load|Tokeniz|Fetch|Download|checkpoint|Generat|Filter|examples/s|Captur|Process|Iterat", re.IGNORECASE
 )
+#: the words of a bar, behind whatever stands before them; those that a bar of training steps may have; and work that is
+#: none, by its verb ("Writing model shards", "Rendering", "Saving"), whichever program draws it
+_WORDS = later(r"(?:^|[\]\r\n)])[^\]\r\n)]{0,20}?(?P<words>[A-Za-z][^\]\r\n:]{0,80}?)\s*:?\s*$")
+_OF_TRAINING = later(r"train|epoch|step|episode|iter|progress|fine-?tun|optim|updat|rollout", re.IGNORECASE)
+_OTHER_WORK = later(r"(?!(?:fine-?)?(?:train|tun|optimiz|learn|updat)ing\b)[A-Za-z]{2,20}ing\b", re.IGNORECASE)
+_WRITING = later(r"writing\b|saving\b", re.IGNORECASE)
 #: the drawn part of a bar, between its description and its figures
 _WIDTH, _DRAWN = 240, later(r"\d{1,3}%\|[^|\n]{0,160}\|\s{0,8}$")
 STEPS_ON = 5  # other ranks print a step or two more when one has failed
@@ -80,6 +86,7 @@ class Marks:
         success: last line that says the run ended well; `asked`: first that says somebody stopped it.
         progress: where the last lines of progress stand, by source; `steps`: (done, all) of the main bar's last state.
         served: whether a server answered.
+        written: whether the last bar of a log is a full one of writing, as of a model at its end.
 
     """
 
@@ -88,6 +95,7 @@ class Marks:
     progress: dict[int, list[int]] = field(default_factory=dict)
     steps: tuple[int, int] | None = None
     served: bool = False
+    written: bool = False
     folded: Line | None = None
 
     def feed(self, line: Line) -> None:
@@ -121,6 +129,9 @@ class Marks:
         orders = list(islice(going_on, STEPS_ON))
         if orders:
             self.progress[source] = orders[::-1]
+        bars = tuple(bars)
+        last = [text for order, text in bars[:1] if not orders or order >= orders[0]]
+        self.written = self.written or any(map(_is_written, last))
         drawn = [bar for _, text in bars if (bar := _last_bar(text)) is not None]
         if drawn:
             # a short bar that is full may be an evaluation's: it is no end while a longer one is short of its own
@@ -165,13 +176,31 @@ def may_be_bar(text: str) -> bool:
 
 
 def _last_bar(text: str) -> tuple[int, int] | None:
-    """(done, all) of the training bar, the one without a description."""
+    """(done, all) of the training bar: the last one whose description, where it has one, names no other work."""
     found = None
     for match in _TRAINING.finditer(text):
         head = _DRAWN.sub("", text[max(0, match.start() - _WIDTH) : match.start()])[-60:]
-        if not _LOADING.search(head):
+        if not _LOADING.search(head) and _counts_steps(head):
             found = int(match["done"]), int(match["all"])
     return found
+
+
+def _is_written(text: str) -> bool:
+    """Whether the last bar of a text is full, and of writing."""
+    match = next(reversed([*_TRAINING.finditer(text)]), None)
+    head = "" if match is None else _DRAWN.sub("", text[max(0, match.start() - _WIDTH) : match.start()])[-60:]
+    told = _WORDS.search(head)
+    return (
+        match is not None and told is not None and match["done"] == match["all"] and bool(_WRITING.match(told["words"]))
+    )
+
+
+def _counts_steps(head: str) -> bool:
+    """Whether what stands before a bar names no other work than training."""
+    told = _WORDS.search(head)
+    if told is None:
+        return True
+    return _OF_TRAINING.search(told["words"]) is not None and not _OTHER_WORK.match(told["words"])
 
 
 #: how logs call a distribution whose name they do not spell out

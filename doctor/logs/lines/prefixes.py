@@ -122,7 +122,7 @@ _VLLM = later(rf"{LEVEL} {SHORT} \[?[\w/.\-]{{1,120}}:\d{{1,6}}\] ?")
 _TABLE: tuple[_Layer, ...] = (
     _layer("[", r"\[rank ?(?P<rank>\d{1,6})\]: ?", _rank),
     _layer("[", r"\[[A-Za-z_]{1,24}(?P<rank>\d{1,6})\]:", _rank),  # torchrun --tee: role and rank
-    _layer("[", r"\[(?:Rank|RANK) (?P<rank>\d{1,6})\]:? ", _rank),
+    _layer("[", r"\[(?:[Rr]ank|RANK)[ :=]?(?P<rank>\d{1,6})\]:? ", _rank),
     _layer("[", r"\[(?P<actor>pod/[^\]\n]{1,200})\] ?", _named_container),
     _layer("[", rf"\[{ISO} (?P<level>[EWIDFC]) \d{{1,9}} \d{{1,9}}\] ?", _stamped),  # Ray's C++ side
     # DeepSpeed, SGLang, containers

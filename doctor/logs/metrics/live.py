@@ -19,7 +19,7 @@ from doctor.catalogue.rules import RuleEngine
 from doctor.catalogue.series import Point
 from doctor.logs.failures.hangs import Pace
 from doctor.logs.lines.prefixes import Stripped, strip
-from doctor.logs.metrics import seen
+from doctor.logs.metrics import gain, seen
 from doctor.logs.metrics.files import MetricsCsv
 from doctor.logs.metrics.lines import ToldRows
 from doctor.logs.metrics.names import MetricReader, shared
@@ -53,6 +53,7 @@ class Live:
         not_seen: what the metrics cannot tell of, so that "healthy" does not cover it, see `doctor.logs.metrics.seen`.
         unjudged: metrics that no rule judges, in alphabetical order.
         courses: the metrics that rules judge or reports draw, by name.
+        unlearnt: what keeps them from showing that the run learnt, see `doctor.logs.metrics.gain`.
 
     """
 
@@ -65,6 +66,7 @@ class Live:
     not_seen: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     courses: Mapping[str, Course] = field(default_factory=dict)
+    unlearnt: str = gain.UNSHOWN
 
 
 @mutable
@@ -251,6 +253,7 @@ class Judge:
             tuple(name for name in USUAL if name in longest and longest[name][1].count > 1)[:_MOST_JUDGED],
             *seen.witness(told),
             courses,
+            gain.missing({name: series for name, (_, series) in longest.items()}),
         )
 
 

@@ -94,6 +94,7 @@ def _marks(case: Case, mine: Case, place: _Place) -> None:
         marks.progress[place.index] = others.progress[0]
     marks.steps = others.steps or marks.steps
     marks.served = marks.served or others.served
+    marks.written = marks.written or others.written
 
 
 class _Place:
