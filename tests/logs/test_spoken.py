@@ -87,6 +87,13 @@ def test_a_message_without_a_predicate_stays_unknown(kind: str, message: str) ->
     assert of_message(kind, message) is None
 
 
+def test_what_may_be_the_reason_is_not_what_is(prepared: Prepared, tmp_path: Path) -> None:
+    text = "Traceback (most recent call last):\n  ...\nRuntimeError: No answer. This could be because the worker died.\n"
+    assert first(prepared, tmp_path, text).problem.id.startswith("UNK")
+    firm = text.replace("This could be because the", "The")
+    assert first(prepared, tmp_path, firm).words().headline.startswith("A process is gone")
+
+
 def test_two_figures_are_named(prepared: Prepared, tmp_path: Path) -> None:
     text = "AssertionError: Label count mismatch: student=93, teacher=2964. They must share the same tokens.\n"
     finding = first(prepared, tmp_path, text)

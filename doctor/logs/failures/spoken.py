@@ -147,6 +147,8 @@ _NOTHING_LEFT = later(
     r"(?:left|remain\w*|found|available|survived)\b"
     r"|\b(?:num_gen_batches|generation batches?)\b.{0,60}\b(?:max|exceed|generated too many)\w*"
 )
+#: a sentence that lists what may be the reason says nothing of what is
+_PERHAPS = later(r"(?i)\b(?:could|can|may|might)(?: be| have been)? (?:because|due to|caused by)\b")
 #: what a library calls so is its own affair: no setting is asked for
 _PRIVATE = later(r"[`'\"]_[a-z]\w{2,60}[`'\"]")
 #: parts of names of options that hundreds of sentences hold
@@ -279,7 +281,8 @@ def of_message(kind: str, message: str) -> Understood | None:
     if _NO_REFUSAL.search(message):
         return None
     lines = " ".join(message.split())
-    return _compared(lines) or _refused(lines)
+    understood = _compared(lines) or _refused(lines)
+    return None if understood is None or _PERHAPS.search(understood.what) else understood
 
 
 def _compared(message: str) -> Understood | None:
