@@ -34,6 +34,8 @@ WRITTEN = {
         "run.txt",
         "Some weights of the checkpoint at bert were not used when initializing BertModel: ['cls']\n- This IS expected",
     ),
+    "a pinned release": ("REQUIRED.txt", "MODE=pinned_tag\nTAG=v0.6.1\nPIP_INSTALL=pip install verl==0.6.1\n"),
+    "how to install": ("guide.txt", "To use adapters, run pip install peft before the training\n"),
     "a word alone": ("run.txt", "Loading the model\nSkipping\nSkipping\n"),
     "a bar that cannot be drawn": (
         "run.txt",

@@ -88,7 +88,9 @@ def test_a_message_without_a_predicate_stays_unknown(kind: str, message: str) ->
 
 
 def test_what_may_be_the_reason_is_not_what_is(prepared: Prepared, tmp_path: Path) -> None:
-    text = "Traceback (most recent call last):\n  ...\nRuntimeError: No answer. This could be because the worker died.\n"
+    text = (
+        "Traceback (most recent call last):\n  ...\nRuntimeError: No answer. This could be because the worker died.\n"
+    )
     assert first(prepared, tmp_path, text).problem.id.startswith("UNK")
     firm = text.replace("This could be because the", "The")
     assert first(prepared, tmp_path, firm).words().headline.startswith("A process is gone")

@@ -28,6 +28,11 @@ _GOES_ON = later(
     r"(?i)\bwe will\b|\bwill (?:be|default|use|fall)\b|\b(?:may|might|can|could) (?:lead|cause|result)\b|\binstead\b"
     r"|\b(?:falling|falls?) back\b|\b(?:default(?:s|ing)?|setting|ignoring|skipping|using) \w+"
 )
+#: how to install something, and what tells that it is missed: without that a guide or a file says so of itself
+_INSTALLS = later(r"(?i)\bpip3? install\b")
+_MISSED = later(
+    r"(?i)\b(?:not|n't|missing|absent|requires?|required|needs?|needed|must|cannot|unable|failed|please install)\b"
+)
 _TYPES = (
     "ValueError", "RuntimeError", "TypeError", "AssertionError", "AttributeError", "KeyError", "ImportError", "OSError",
     "IndexError", "NotImplementedError", "Exception",
@@ -50,6 +55,7 @@ def lines_of(case: Case) -> Iterator[Line]:
             text = stripped.text.strip()
             # a record is no exception, and code is indented
             record = stripped.level or stripped.stamp is not None or _WARNS.search(whole) or _GOES_ON.search(text)
+            record = record or (_INSTALLS.search(text) and not _MISSED.search(text))
             if len(_WORD.findall(text)) >= _FEWEST_WORDS and not record and not whole.startswith((" ", "\t")):
                 yield Line(text, "", None, None, case.sources[place].path, number, source=place)
 
