@@ -88,5 +88,5 @@ def explain(hits: Hits) -> Finding:
     said = bool(hits.of(0))
     return found(
         PROBLEM, LOG_MESSAGE if said else UNFILLED, where=hits.where(), evidence=hits.evidence(),
-        confidence=CONFIRMED if said else LIKELY,
+        confidence=CONFIRMED if said else LIKELY, value=hits.config.get(VARIABLE) or "",
     )  # fmt: skip

@@ -90,6 +90,11 @@ def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
             "TOR052 A whole tensor meets the share of one rank: 65024 is 4 times 16256",
         ),
         (JOINED, "$ python3 -u train.py --lr 1e-5\n", "`python3 -u train.py` starts one process, not 2"),
+        (
+            "export NCCL_SOCKET_IFNAME=eth9\nDistBackendError: NCCL error\nBootstrap : no socket interface found\n",
+            "",
+            "its start-up connection (`NCCL_SOCKET_IFNAME=eth9`)",
+        ),
         ("cosine similarity of logits: 0.54\n", "", "NUM1516 Two programs compute a similarity of 0.54"),
     ],
 )

@@ -352,7 +352,7 @@ def completed(case: Case) -> Case:
             case.processes[label].exits.append(each)
     case.versions.update(case.given.versions)
     for said in case.told:
-        if said.owner == "verl" and isinstance(said.value, (str, int, float)):
+        if said.owner in ("verl", "variable") and isinstance(said.value, (str, int, float)):
             case.config.setdefault(said.name, str(said.value))
     case.config.update({name: hide(name, value) for name, value in case.given.config.items()})
     told = [*case.ranks, *(each.rank for each in case.exits if each.rank is not None)]
