@@ -3,8 +3,8 @@
 `$NAME` is a hole: any expression, the same one wherever the name stands in an idiom; `$_` is another one each time. A
 call is met by one that has at least its arguments, `f(..., $X)` by one that is given X anywhere, `f($K=$V)` by one with
 any named argument. A dictionary is met by one with at least its entries. A name is met by the last part of a dotted
-one: `SFTTrainer()` by `trl.SFTTrainer()`. The body `...` of a function, a class, a branch or a loop is any body, and a
-function without parameters any function.
+one: `SFTTrainer()` by `trl.SFTTrainer()`. The body `...` of a function, a class, a branch or a loop is any body, a body
+that begins with `...` any that ends with the rest, and a function without parameters any function.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Piece(NamedTuple):
         where: hole -> what its text must hold, as a regular expression.
         alone: the expression is a statement of its own, so that its value is dropped.
         within: the piece stands inside of what the first piece met.
+        outside: a pattern; the piece stands inside of nothing that meets it.
 
     """
 
@@ -46,6 +47,7 @@ class Piece(NamedTuple):
     where: Mapping[str, str] = {}
     alone: bool = False
     within: bool = False
+    outside: str = ""
 
 
 class Form(NamedTuple):
@@ -94,11 +96,19 @@ def _all_of(
 def _of(piece: Piece, nodes: Iterable[ast.AST], held: Held, dropped: set[int]) -> Iterator[tuple[Held, ast.AST]]:
     """Nodes that one piece is met by."""
     pattern, meeting = _compiled(piece.code), _Meeting(piece.where)
+    nodes = list(nodes)
+    inside = {id(each) for around, _ in _around(piece.outside, nodes) for each in ast.walk(around)}
     for node in nodes:
-        if type(node) is type(pattern) and not (piece.alone and id(node) not in dropped):
+        if type(node) is type(pattern) and id(node) not in inside and not (piece.alone and id(node) not in dropped):
             found = meeting.met(pattern, node, dict(held))
             if found is not None:
                 yield found, node
+
+
+def _around(code: str, nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, Held]]:
+    """Nodes that meet the pattern inside of which a piece must not stand."""
+    for found, node in _of(Piece(code), nodes, {}, set()) if code else ():
+        yield node, found
 
 
 @lru_cache(maxsize=1024)
@@ -167,7 +177,10 @@ class _Meeting:
             open_end = (name == "body" and _is_open(value)) or (name == "args" and not getattr(value, "args", True))
             if name in _IGNORED or (free and (name in _BESIDE or open_end)):
                 continue
-            found = self.met(value, getattr(node, name, None), found) if found is not None else None
+            wanted, there = value, getattr(node, name, None)
+            if free and name == "body" and _is_open(value[:1]) and isinstance(there, list):
+                wanted, there = value[1:], there[1 - len(value) :]
+            found = self.met(wanted, there, found) if found is not None else None
         return found
 
     def _call(self, pattern: ast.Call, node: ast.Call, held: dict[str, str]) -> Optional[dict[str, str]]:

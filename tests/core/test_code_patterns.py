@@ -74,6 +74,20 @@ def test_statements_with_any_body(code: str, pattern: str) -> None:
     assert held("x = 1", Piece(pattern)) is None
 
 
+def test_a_body_that_ends_with_something() -> None:
+    piece = Piece("if $C:\n    ...\n    continue")
+    assert held("for x in y:\n    if bad(x):\n        log()\n        continue", piece) == {"C": "bad(x)"}
+    assert held("for x in y:\n    if bad(x):\n        continue", piece) is not None
+    assert held("for x in y:\n    if bad(x):\n        log()", piece) is None
+
+
+def test_a_piece_outside_of_something() -> None:
+    piece = Piece("$L.append($X)", outside="with no_grad(): ...")
+    assert held("kept.append(loss)", piece) == {"L": "kept", "X": "loss"}
+    assert held("with torch.no_grad():\n    if x:\n        kept.append(loss)", piece) is None
+    assert held("with torch.enable_grad():\n    kept.append(loss)", piece) is not None
+
+
 def test_names_that_a_text_must_have() -> None:
     assert words_of("$T.pad_token = $T.eos_token") == {"pad_token", "eos_token"}
     assert words_of("LoraConfig(modules_to_save=$_)") == {"LoraConfig", "modules_to_save"}

@@ -110,9 +110,19 @@ class _Reader:
             classes=self.local,
             flags=flags,
             flags_variable=flags_variable,
-            idioms=idioms_in(self.source),
             lone_calls=tuple(self._lone_calls()),
+            idioms=self._idioms(),
         )
+
+    def _idioms(self) -> dict[str, Observed]:
+        """Idioms of the script and of the modules beside it that it imports."""
+        for each in self.module.imports:
+            self.project.find(each.dotted)
+        sources = (self.source, *(each.source for each in self.project.modules.values()))
+        found: dict[str, Observed] = {}
+        for source in sources:
+            found = {**idioms_in(source), **found}
+        return found
 
     def _needs(self) -> dict[str, Place]:
         """Imports that run whenever the script does: its own at the top, and those of modules beside it in turn."""
