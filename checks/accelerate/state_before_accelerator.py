@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 NONE_MADE = TOML["none_made"]
 
 
-_MADE = re.compile(r"accelerate[\\/]accelerator\.py:__init__$")
+_MADE = later(r"accelerate[\\/]accelerator\.py:__init__$")
 
 
 def explain(hits: Hits) -> Finding:

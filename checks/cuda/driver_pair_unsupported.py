@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.words import words_of
@@ -19,7 +20,7 @@ OLDER = TOML["older"]
 
 #: forward compatibility is for data-centre cards and a few professional ones
 #: (https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html)
-CONSUMER = re.compile(r"GeForce|TITAN", re.IGNORECASE)
+CONSUMER = later(r"GeForce|TITAN", re.IGNORECASE)
 
 
 @check(PROBLEM)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.problem import ERROR, WARNING
@@ -32,7 +31,7 @@ BAD = "12.1.3.1"
 BAD_TAG = "cu121"
 
 
-_H20 = re.compile(r"\bH20\b")
+_H20 = later(r"\bH20\b")
 
 
 def _cublas(packages: Packages, cuda: Cuda | None, deep: Deep | None) -> tuple[str, str] | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,7 +14,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: torchvision and torchaudio say so of parts that nobody asked for, and go on
-_OPTIONAL = re.compile(r"UserWarning: |Failed to load image Python extension")
+_OPTIONAL = later(r"UserWarning: |Failed to load image Python extension")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.problem import Severity
 from doctor.catalogue.signature import Hit, Hits
@@ -15,7 +15,7 @@ CALLS_REWARDS = (
     r"(?i)grpo\w*trainer\.py:(?:_calculate_rewards|_generate_and_score_completions|_prepare_inputs|_invoke_async"
     r"|_score_completions|_compute_rewards_per_func|compute_loss)$"
 )
-_CALLER = re.compile(CALLS_REWARDS + r"|(?i:grpo\w*trainer\.py:<(?:listcomp|genexpr)>$)")
+_CALLER = later(CALLS_REWARDS + r"|(?i:grpo\w*trainer\.py:<(?:listcomp|genexpr)>$)")
 
 
 def blamed(toml: ProblemWords, hits: Hits, *captured: str, severity: Severity | None = None) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,10 +14,8 @@ NO_ENGINE = TOML["no_engine"]
 
 
 #: what stands between the Trainer and the model of a run that has an engine, or calls a second model
-_BETWEEN = re.compile(r"deepspeed[\\/]|[\\/]trl[\\/]|[\\/]fsdp[\\/]|:(?:generate|encode\w{0,30})$")
-_TRAINS = re.compile(
-    r"trainer\w{0,20}\.py:(?:compute_loss|training_step|_?inner_training_loop|train)$|:run_(?:sft|pt)$"
-)
+_BETWEEN = later(r"deepspeed[\\/]|[\\/]trl[\\/]|[\\/]fsdp[\\/]|:(?:generate|encode\w{0,30})$")
+_TRAINS = later(r"trainer\w{0,20}\.py:(?:compute_loss|training_step|_?inner_training_loop|train)$|:run_(?:sft|pt)$")
 
 
 def explain(hits: Hits) -> Finding:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.shared.torch_builds import major, numbers, public
@@ -17,7 +16,7 @@ MESSAGE = TOML["main"]
 OTHER_CUDA = TOML["other_cuda"]
 
 
-_TAG = re.compile(r"(?:cu(?P<cuda>\d\d)\d*)?\.?torch(?P<torch>\d+\.\d+)")
+_TAG = later(r"(?:cu(?P<cuda>\d\d)\d*)?\.?torch(?P<torch>\d+\.\d+)")
 
 
 @check(PROBLEM)

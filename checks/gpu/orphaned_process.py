@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, Where, found
 from doctor.catalogue.words import words_of
@@ -17,7 +16,7 @@ MESSAGE = TOML["main"]
 
 
 #: titles that vLLM and Ray give to workers; these are children of a server or a raylet and never started by hand
-WORKER = re.compile(r"VLLM::|EngineCore|VllmWorker|^ray::|multiprocessing\.spawn|multiprocessing\.forkserver")
+WORKER = later(r"VLLM::|EngineCore|VllmWorker|^ray::|multiprocessing\.spawn|multiprocessing\.forkserver")
 
 
 @check(PROBLEM)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE_FILE = TOML["log_file"]
 LOG_MESSAGE = TOML["log"]
 
 
-_LOADS = re.compile(r"safetensors|weight_loader|load_weights|load_model|load_state_dict|from_pretrained|model_loader")
+_LOADS = later(r"safetensors|weight_loader|load_weights|load_model|load_state_dict|from_pretrained|model_loader")
 
 
 def explain(hits: Hits) -> Finding:

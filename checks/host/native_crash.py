@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -36,9 +37,9 @@ _BY_FRAME = (
     (re.compile(r"modules/conv\.py|cudnn"), CONVOLUTION),
     (re.compile(r"safetensors|weight_loader|load_weights|load_state_dict|weight_utils"), WEIGHTS),
 )
-_CAPTURES = re.compile(r"capture_one_batch|cuda_graph_runner|capture_model|cuda/graphs\.py")
+_CAPTURES = later(r"capture_one_batch|cuda_graph_runner|capture_model|cuda/graphs\.py")
 #: a thread that only waits: the one that crashed has no Python frames
-_WAITS = re.compile(r"/(?:threading|selectors|queue|socket)\.py|watchdog")
+_WAITS = later(r"/(?:threading|selectors|queue|socket)\.py|watchdog")
 _INNER = 3
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -17,7 +16,7 @@ FUNCTION = TOML["function"]
 
 
 _MODELSCOPE = 5  # position of its words
-_DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
+_DOTTED = later(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 
 
 def explain(hits: Hits) -> Finding | None:

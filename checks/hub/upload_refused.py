@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 LOG_COMMANDS = TOML.commands
 
 
-_OWNER = re.compile(r"under (?:the|this) namespace .([\w.\-]{1,96}).")
+_OWNER = later(r"under (?:the|this) namespace .([\w.\-]{1,96}).")
 
 
 def explain(hits: Hits) -> Finding:

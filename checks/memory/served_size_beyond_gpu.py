@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.settings import place_of
@@ -21,7 +22,7 @@ MESSAGE = TOML["main"]
 
 
 #: dense models whose plain name stands for bf16 weights: organisation, family, and billions of parameters at the end
-_DENSE = re.compile(
+_DENSE = later(
     r"(?:Qwen/Qwen(?:1\.5|2|2\.5|3)|meta-llama/(?:Meta-)?Llama-(?:2|3|3\.1|3\.3)"
     r"|deepseek-ai/DeepSeek-R1-Distill-(?:Qwen|Llama))-(?P<billions>\d{1,3}(?:\.\d)?)b"
     r"(?:-(?:instruct|chat|base|hf|chat-hf|instruct-2507|thinking-2507))?",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -13,7 +13,7 @@ TOML = words_of(__name__)
 
 
 #: others speak of adapters, too
-_LIBRARY = re.compile(r"[\\/](?:peft|transformers|trl|diffusers|unsloth\w*|vllm|sglang|swift|verl|llamafactory)[\\/]")
+_LIBRARY = later(r"[\\/](?:peft|transformers|trl|diffusers|unsloth\w*|vllm|sglang|swift|verl|llamafactory)[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: a name on the hub, which a folder may look like as well
-_ON_HUB = re.compile(r"[\w\-][\w.\-]*/[\w.\-]+")
+_ON_HUB = later(r"[\w\-][\w.\-]*/[\w.\-]+")
 
 
 def explain(hits: Hits) -> Finding:

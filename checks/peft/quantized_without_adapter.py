@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,7 +14,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: who quantizes, or sets the flag on what is quantized
-_LIBRARY = re.compile(
+_LIBRARY = later(
     r"[\\/](?:peft|bitsandbytes|transformers|accelerate|trl|unsloth\w*|deepspeed|fsdp|awq|gptqmodel|auto_gptq|llava\w*"
     r"|swift|llamafactory|verl)[\\/]"
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -16,10 +15,10 @@ SAVED = TOML["saved"]
 COPIED = TOML["copied"]
 
 
-_SAVING = re.compile(r"[\\/]torch[\\/]serialization\.py:(?:save|_save|_legacy_save)$")
-_FEEDING = re.compile(r"multiprocessing[\\/]queues\.py:_feed$")
-_COPYING = re.compile(r"(?:^|[\\/])copy\.py:\w{1,40}$")
-_HANDED = re.compile(r"[\\/](?:multiprocess(?:ing)?|concurrent|joblib|ray|torch[\\/]utils[\\/]data)[\\/]|cloudpickle")
+_SAVING = later(r"[\\/]torch[\\/]serialization\.py:(?:save|_save|_legacy_save)$")
+_FEEDING = later(r"multiprocessing[\\/]queues\.py:_feed$")
+_COPYING = later(r"(?:^|[\\/])copy\.py:\w{1,40}$")
+_HANDED = later(r"[\\/](?:multiprocess(?:ing)?|concurrent|joblib|ray|torch[\\/]utils[\\/]data)[\\/]|cloudpickle")
 
 
 def explain(hits: Hits) -> Finding:

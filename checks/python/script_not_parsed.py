@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding
 from doctor.catalogue.signature import Hit, Hits
 from doctor.catalogue.words import words_of
@@ -11,8 +10,8 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 
 
-_IMPORTING = re.compile(r"(?:^<frozen |[\\/])(?:importlib|runpy)\b")
-_AT_RUN_TIME = re.compile(r"\(<(?:string|unknown|fstring)>, line \d")
+_IMPORTING = later(r"(?:^<frozen |[\\/])(?:importlib|runpy)\b")
+_AT_RUN_TIME = later(r"\(<(?:string|unknown|fstring)>, line \d")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -17,7 +16,7 @@ LOG_MESSAGE_SAMPLING = TOML["log_sampling"]
 LOG_MESSAGE_DRAFT = TOML["log_draft"]
 
 
-_DRAFTING = re.compile(r"[\\/](?:speculative|spec_decode)[\\/]")
+_DRAFTING = later(r"[\\/](?:speculative|spec_decode)[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
-_HOLE = re.compile(r"\$(\w+)")
+from doctor.base.patterns import later
+
+_HOLE = later(r"\$(\w+)")
 #: a name, or without one what holds none: a hole, a string, whose quotes and escapes differ from text to text
-_NAME = re.compile(r"\$\w+|'[^']*'|\"[^\"]*\"|([^\W\d]\w*)")
+_NAME = later(r"\$\w+|'[^']*'|\"[^\"]*\"|([^\W\d]\w*)")
 _PREFIX = "hole__"
 _ANY = "_"
 #: fields of a node that say nothing of what it means

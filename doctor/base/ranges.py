@@ -7,7 +7,7 @@ Nearly every question is about releases of numbers alone, `2.9.1+cu128` in `>=2.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -45,22 +45,6 @@ def within(version: str, specifier: str) -> bool:
 
         return SpecifierSet(specifier).contains(Version(Version(version).public), prereleases=True)
     return all(relation(release, bound) for relation, bound in clauses)
-
-
-def ordered(versions: Iterable[str]) -> tuple[str, ...]:
-    """Versions from the oldest to the newest.
-
-    Raises:
-        ValueError: one of them is no version.
-
-    """
-    found = [(numbers(each), each) for each in versions]
-    releases = [(release, each) for release, each in found if release is not None]
-    if len(releases) == len(found):
-        return tuple([each for _, each in sorted(releases)])
-    from packaging.version import Version
-
-    return tuple(sorted((each for _, each in found), key=Version))
 
 
 def numbers(version: str) -> Optional[Numbers]:

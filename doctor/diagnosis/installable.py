@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor import data
 from doctor.base.patterns import later
-from doctor.base.ranges import numbers, ordered, within
+from doctor.base.ranges import numbers, within
 from doctor.catalogue.finding import Finding
 
 if TYPE_CHECKING:
@@ -135,9 +135,8 @@ def _requires_python(package: str, release: str) -> SpecifierSet | None:
 
 @cache
 def _versions(package: str) -> tuple[str, ...] | None:
-    """Its known releases, yanked ones left out, oldest first."""
-    listed = (text for text, each in data.releases(package).items() if not each.yanked)
-    return ordered(text for text in listed if numbers(text) is not None or _version(text) is not None) or None
+    """Its known releases, yanked ones left out, oldest first: the data have them in this order."""
+    return tuple(text for text, each in data.releases(package).items() if not each.yanked) or None
 
 
 @cache

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 from doctor.base.evidence import Observed
 from doctor.base.own_frames import is_own
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import catalogue_roots, load
@@ -37,12 +38,12 @@ _LONGEST_NUMBER_BITS = 128
 MOST_S = 60.0  # for all dumps together
 #: a dump of a run in good health shows ranks a few collectives apart, for a moment; a standstill lasts longer
 LEAST_WAIT_S = 10.0
-_NAME = re.compile(r"^(?P<prefix>.*?\D)(?P<rank>\d{1,6})$")
-_START = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\x94]", re.DOTALL)
+_NAME = later(r"^(?P<prefix>.*?\D)(?P<rank>\d{1,6})$")
+_START = later(rb"\x80[\x02-\x05](?:\x95.{8})?[}\x94]", re.DOTALL)
 _AREA = "nccl"
 #: of these every rank gives as many elements; others may be uneven
 _EVEN = frozenset({"all_reduce", "broadcast", "reduce", "_all_gather_base", "_reduce_scatter_base"})
-_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?:distributed|nn|autograd|utils)[\\/]|^<")
+_LIBRARY = later(r"[\\/](?:site|dist)-packages[\\/]|[\\/]torch[\\/](?:distributed|nn|autograd|utils)[\\/]|^<")
 
 _HARMLESS = (
     pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.POP, pickle.POP_MARK, pickle.NONE, pickle.NEWTRUE,

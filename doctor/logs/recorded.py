@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.scratch import Folder
 from doctor.logs.capsules.read import Capsule, Capsules, Failure, as_log
@@ -19,7 +20,7 @@ from doctor.logs.events import exceptions_of
 
 #: file and function of the frames of `python -c`, and where a traceback names both
 _OF_A_SHELL = ("<string>", "<module>")
-_PLACE = re.compile(r'^  File "([^"\n]{1,400})", line \d{1,9}, in (\S{1,200})$', re.MULTILINE)
+_PLACE = later(r'^  File "([^"\n]{1,400})", line \d{1,9}, in (\S{1,200})$', re.MULTILINE)
 
 
 @record

@@ -596,3 +596,9 @@ def test_trinity_keys() -> None:
     assert old is not None
     assert "trainer.actor_clip_ratio" in old
     assert "trainer.actor_clip_ratio" not in newest
+
+
+def test_releases_are_listed_from_the_oldest_to_the_newest() -> None:
+    for package in data.packages():
+        listed = list(data.releases(package))
+        assert listed == sorted(listed, key=Version), package

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,12 +14,12 @@ ADAPTER_ONLY, EXTRA_STATE = TOML["adapter_only"], TOML["extra_state"]
 
 
 #: a weight of the frozen model below PEFT's wrapper
-_BASE_KEY = re.compile(r"^base_model\.model\.(?!.*(?:lora_|modules_to_save|prompt_))")
+_BASE_KEY = later(r"^base_model\.model\.(?!.*(?:lora_|modules_to_save|prompt_))")
 
 
 #: what a layer saves besides its weights:
 #: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html (get_extra_state)
-_EXTRA = re.compile(r"\._extra_state\d*$")
+_EXTRA = later(r"\._extra_state\d*$")
 
 
 def explain(hits: Hits) -> Finding:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 OTHER = TOML["other"]
 
 
-_MAPS = re.compile(r"[\\/](?:arrow_writer\.py:write_batch|arrow_dataset\.py:(?:_map_single|map|iter_outputs))$")
+_MAPS = later(r"[\\/](?:arrow_writer\.py:write_batch|arrow_dataset\.py:(?:_map_single|map|iter_outputs))$")
 
 
 def explain(hits: Hits) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -21,7 +22,7 @@ _REWARDS = (
 )
 
 
-_INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]")
+_INSTALLED = later(r"(?:site|dist)-packages[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found, joined
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -39,8 +40,8 @@ _CALLERS = (
     ("metric", re.compile(r"[\\/]transformers[\\/]trainer(?:_seq2seq)?\.py:(?:evaluation_loop|prediction_loop)$")),
 )
 #: methods of a trainer that somebody wrote anew: the library calls them, but they are no such functions
-_OF_TRAINER = re.compile(r":(?:prediction_step|compute_loss|training_step|evaluation_loop|prediction_loop|get_\w+)$")
-_INSTALLED = re.compile(
+_OF_TRAINER = later(r":(?:prediction_step|compute_loss|training_step|evaluation_loop|prediction_loop|get_\w+)$")
+_INSTALLED = later(
     r"(?:site|dist)-packages[\\/]|[\\/]python3?(?:\.\d+t?)?[\\/]|^<frozen |[\\/]trl[\\/]trainer[\\/]"
     r"|[\\/]src[\\/]transformers[\\/]"
 )
@@ -71,7 +72,7 @@ _MEANINGS = (
     ("empty", re.compile(r"^(?:IndexError|ZeroDivisionError)")),
 )  # fmt: skip
 #: the name that is not there
-_KEY = re.compile(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
+_KEY = later(r"^(?:KeyError: |NameError: name )'([\w./\- ]{1,60})'")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
 from doctor.catalogue.problem import WARNING
@@ -28,7 +29,7 @@ UNSEEN = TOML["unseen"]
 #: the first generation of cards that computes in bf16
 AMPERE = (8, 0)
 #: what names say of weights that are stored in another type than bf16
-_STORED_OTHERWISE = re.compile(
+_STORED_OTHERWISE = later(
     r"awq|gptq|bnb|gguf|fp16|float16|int[48]\b|4bit|8bit|-half\b|opt-|gpt2|llama-2|vicuna", re.IGNORECASE
 )
 

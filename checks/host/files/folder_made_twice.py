@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hit, Hits
 from doctor.catalogue.words import words_of
@@ -16,14 +15,14 @@ UNSEEN = TOML["unseen"]
 
 
 #: the line that was running, or the function of the library that makes folders
-_MAKES = re.compile(r"\b(?:mkdirs?|makedirs|create_dirs?|make_dirs?)\(")
-_MAKER = re.compile(r"(?:^|[\\/])(?:os|pathlib(?:[\\/]__init__)?|_local)\.py:(?:mkdir|makedirs)$|<frozen os>:makedirs$")
+_MAKES = later(r"\b(?:mkdirs?|makedirs|create_dirs?|make_dirs?)\(")
+_MAKER = later(r"(?:^|[\\/])(?:os|pathlib(?:[\\/]__init__)?|_local)\.py:(?:mkdir|makedirs)$|<frozen os>:makedirs$")
 #: by keyword, or in the third place of `os.makedirs` and `Path.mkdir` (mode and parents stand before it)
-_ALLOWED = re.compile(
+_ALLOWED = later(
     r"exist_ok\s*=\s*True|\b(?:makedirs|mkdir)\((?:[^()]|\([^()]*\))*,\s*(?:mode=)?[\w|.]+\s*,\s*True\s*\)"
 )
 #: a call whose line ends inside its parentheses, or that passes on what nobody sees
-_UNFINISHED = re.compile(r"[(,]\s*(?:\.{3})?\s*$|exist_ok\s*=\s*(?!True|False)\S|\*\*")
+_UNFINISHED = later(r"[(,]\s*(?:\.{3})?\s*$|exist_ok\s*=\s*(?!True|False)\S|\*\*")
 
 
 def _call(hit: Hit) -> str | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.signature import Hits
@@ -23,7 +22,7 @@ GONE = TOML["gone"]
 NUMBERS = {"116": "stale", "5": "input", "107": "gone", "108": "gone", "121": "gone", "70": "gone", "112": "gone"}
 
 #: where a traceback ends when text was being printed, not a file of the run read or written
-_PRINTING = re.compile(
+_PRINTING = later(
     r"(?:^|/)(?:tqdm/\S{1,60}|logging/__init__\.py|loguru/\S{1,60}|wandb/sdk/lib/redirect\.py|rich/\S{1,"
     r"60}|colorama/\S{1,60}"
     r"|click/\S{1,60}):\w{1,60}$|:(?:status_printer|fp_write|write_through|print)$"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
@@ -36,7 +36,7 @@ _LLAMAFACTORY, _FILES = frozenset({"llamafactory-cli", "lmf"}), (".yaml", ".yml"
 #: fields of TRL's classes for parsers that some release has no default for
 _TRLS_OWN = ("dataset_name",)
 #: first words of a command that was handed to a server as its arguments
-_COMMANDS = re.compile(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|torchrun|sleep)$|\S{0,80}/\S{1,160}$")
+_COMMANDS = later(r"(?:\S{0,80}/)?(?:serve|vllm|sglang|python3?|bash|sh|uv|torchrun|sleep)$|\S{0,80}/\S{1,160}$")
 
 
 #: file of a server's command line -> the package it belongs to, which a trainer may start with options of its own time

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, Message, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -42,10 +41,10 @@ def explain(hits: Hits) -> Finding | None:
 
 #: variables that take a choice from NCCL, by which it finds a way that works
 #: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
-_FORCES = re.compile(
+_FORCES = later(
     r"NCCL_(?:ALGO|PROTO|NET|NET_PLUGIN|IB_HCA|IB_GID_INDEX|SOCKET_IFNAME|NVLS_ENABLE|P2P_LEVEL|NET_GDR_LEVEL"
     r"|COLLNET_ENABLE|TOPO_FILE|MNNVL_ENABLE)$"
 )
 _BY_WORD = (("system", SYSTEM), ("cuda", CUDA), ("usage", USAGE), ("argument", USAGE))
 #: functions that hand weights to an engine
-_SYNC = re.compile(r":(?:broadcast_to_inference_engines|_broadcast_to_vllm|update_weight\w{0,30}|update_named_param)$")
+_SYNC = later(r":(?:broadcast_to_inference_engines|_broadcast_to_vllm|update_weight\w{0,30}|update_named_param)$")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
@@ -24,9 +24,9 @@ SURVEYED = TOML["surveyed"]
 
 
 #: the call as the watchdog tells it: number, operation and sizes
-_CALL = re.compile(r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=\w{1,60}(?:, NumelIn=\d{1,15}, NumelOut=\d{1,15})?")
+_CALL = later(r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=\w{1,60}(?:, NumelIn=\d{1,15}, NumelOut=\d{1,15})?")
 #: what the watchdog says of itself, whatever stands in front of the line
-_RANK = re.compile(r"\[Rank (\d{1,6})\] Watchdog caught")
+_RANK = later(r"\[Rank (\d{1,6})\] Watchdog caught")
 #: without the size of the world only a group that hangs from its start on is taken for complete
 EARLY = 3
 
@@ -44,7 +44,7 @@ def _common_call(hits: Hits) -> int | None:
 #: collectives to which every rank brings as many elements
 #: (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html)
 _EVEN = frozenset({"ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"})
-_WAITED_IN = re.compile(
+_WAITED_IN = later(
     r"(?:\[PG (?:ID \d{1,6} PG )?GUID (?P<group>[^\s(]{1,40})[^\]\n]{0,60}\])?.{0,60}?"
     r"WorkNCCL\(SeqNum=(?P<number>\d{1,12}), OpType=(?P<operation>\w{1,60})"
     r"(?:, NumelIn=(?P<given>\d{1,15}), NumelOut=\d{1,15})?"

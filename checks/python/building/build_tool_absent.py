@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -13,7 +12,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 
 
-_NOT_HERE = re.compile(
+_NOT_HERE = later(
     r"Python\.h$|^(?:std(?:def|lib|io|int|bool|arg)|limits|string|features|omp)\.h$|^bits/"
 )  # TOR017 knows these
 #: DeepSpeed tries to link the last two, to see whether they are there, and goes on without

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,7 +16,7 @@ UNREACHED = TOML["unreached"]
 UV = TOML["uv"]
 
 
-_NAME = re.compile(r"[\-_.]+")
+_NAME = later(r"[\-_.]+")
 
 
 def _of_uv(hits: Hits, absent: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Phrase, found, joined
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -18,7 +19,7 @@ UNPROVIDED = TOML["unprovided"]
 
 _FIRST_SIGN = 4  # position of what only supports
 _SIDES = 3  # of each kind that a sentence can carry
-_DEPENDS = re.compile(
+_DEPENDS = later(
     r"(?P<asker>[\w.\-\[\]=<>]{1,80}|your project) (?:depends on|needs) "
     r"(?P<need>[\w.\-\[\]=<>,!]{1,80})"
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: whose import fails; other lines tell what a program can do without
-_FAILED = re.compile(r"^\s{0,12}(?:ImportError|OSError): |error while loading shared libraries: ")
+_FAILED = later(r"^\s{0,12}(?:ImportError|OSError): |error while loading shared libraries: ")
 
 #: library -> Debian's and Ubuntu's package
 PACKAGES = {

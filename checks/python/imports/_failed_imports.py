@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement
 from doctor.catalogue.finding import Finding, Message, found
 from doctor.catalogue.problem import Problem
@@ -17,7 +17,7 @@ TOML = words_of(__name__)
 #: name -> words; each row that uses them declares them as its own
 WORDS = TOML.messages
 
-_CUDA_LIBRARY = re.compile(r"lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(\d+)")
+_CUDA_LIBRARY = later(r"lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(\d+)")
 
 
 def judged(problem: Problem, deep: Deep, packages: Packages | None, *modules: str) -> Judgement:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.base.evidence import Observed, Place
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Skip, Where, found
 from doctor.catalogue.shared.requirements import distributions_of, present
@@ -26,7 +26,7 @@ MESSAGE = TOML["main"]
 
 
 #: frames of a package that is being built, in an environment of its own that pip makes and empties
-_BUILDS = re.compile(r"setup\.py:|<string>|[\\/]pip-(?:build|install|req|ephem)|build-env")
+_BUILDS = later(r"setup\.py:|<string>|[\\/]pip-(?:build|install|req|ephem)|build-env")
 
 
 #: kind of launch -> packages that it imports before it does anything

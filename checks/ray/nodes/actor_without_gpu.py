@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: processes that vLLM starts itself and labels alike
-_OF_VLLM = re.compile(r"(?i)(?:EngineCore|APIServer|Worker_|VllmWorker|Worker rank)")
+_OF_VLLM = later(r"(?i)(?:EngineCore|APIServer|Worker_|VllmWorker|Worker rank)")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -14,7 +13,7 @@ LOG_MESSAGE = TOML["log"]
 
 
 #: what a handler asks of the exception that it caught: a slip in a handler, not a result
-_HANDLERS = re.compile(
+_HANDLERS = later(
     r"_?(?:message|msg|response|code|errno|status(?:_code)?|reason|body|detail|details|strerror|lineno|stderr|stdout"
     r"|output|returncode|cmd|headers|request|args|errors|error|text|json|retry_after|doc|pos|http_\w{1,20}|add_note"
     r"|with_traceback|exceptions|name|path|url|type|param)"

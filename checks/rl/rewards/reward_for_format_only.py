@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.stats import Alarm, Window
 from doctor.catalogue.columns import NO_VALUES, Stretch
 from doctor.catalogue.courses import Courses
@@ -22,10 +23,10 @@ MAINLY, SHOWN = TOML["mainly"], TOML["shown"]
 
 
 #: what functions that look at the form alone are called
-FORM = re.compile(r"format|xml|\btags?\b|_tags?\b|tag_count|structure|strict|soft_", re.IGNORECASE)
+FORM = later(r"format|xml|\btags?\b|_tags?\b|tag_count|structure|strict|soft_", re.IGNORECASE)
 
 #: what functions that look at the answer are called; others may be 0 for good (a penalty that was never due)
-CONTENT = re.compile(r"acc|correct|answer|math|solution|verif|exact|equation|result", re.IGNORECASE)
+CONTENT = later(r"acc|correct|answer|math|solution|verif|exact|equation|result", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -12,7 +11,7 @@ TOML = words_of(__name__)
 
 
 #: clients of public hubs and trackers, whose failures are matters of their own
-_OTHERS = re.compile(r"[\\/](?:huggingface_hub|modelscope(?:_hub)?|datasets|wandb|swanlab|mlflow|pip)[\\/]")
+_OTHERS = later(r"[\\/](?:huggingface_hub|modelscope(?:_hub)?|datasets|wandb|swanlab|mlflow|pip)[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

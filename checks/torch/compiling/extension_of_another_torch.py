@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -23,8 +24,8 @@ ASCEND = TOML["ascend"]
 
 #: functions of the driver -> the CUDA release that brought them, and its first Linux driver
 _SINCE = ((r"cuGreenCtx", "12.4", "550"), (r"cuMulticast", "12.1", "530"), (r"cuTensorMap", "12.0", "525"))
-_OF_DRIVER = re.compile(r"cu(?!blas|dnn|sparse|fft|rand|solver|da|pti|file|tensor[A-Z])[A-Z]\w+|nvml[A-Z]\w+")
-_OF_ASCEND = re.compile(r"_ZNK?3atb|_ZN3Mki|aclrt|aclnn|acl[A-Z]|Hccl|_ZN2ge")
+_OF_DRIVER = later(r"cu(?!blas|dnn|sparse|fft|rand|solver|da|pti|file|tensor[A-Z])[A-Z]\w+|nvml[A-Z]\w+")
+_OF_ASCEND = later(r"_ZNK?3atb|_ZN3Mki|aclrt|aclnn|acl[A-Z]|Hccl|_ZN2ge")
 
 #: compiled parts that lie beside their package, by how they are named -> their package
 _PARTS = (

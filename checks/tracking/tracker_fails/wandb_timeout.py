@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -29,4 +28,4 @@ def explain(hits: Hits) -> Finding:
     )  # fmt: skip
 
 
-_RETRY = re.compile(r"wandb[\\/]sdk[\\/]lib[\\/]retry\.py:__call__$")
+_RETRY = later(r"wandb[\\/]sdk[\\/]lib[\\/]retry\.py:__call__$")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.settings import place_of
@@ -21,7 +20,7 @@ MESSAGE = TOML["main"]
 PASSED_ON = TOML["passed_on"]
 
 
-_LIBRARY = re.compile(r"(?:site|dist)-packages[\\/](?P<name>\w{1,60})[\\/]")
+_LIBRARY = later(r"(?:site|dist)-packages[\\/](?P<name>\w{1,60})[\\/]")
 
 #: packages whose trainers these are; a class of the user's may take what it likes
 LIBRARIES = {"trl", "transformers", ""}

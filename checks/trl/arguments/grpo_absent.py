@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.shared.trainers import installed
@@ -42,7 +41,7 @@ def grpo_absent(script: Script, packages: Packages) -> Judgement:
 
 
 #: the folder of an interpreter in a path: "/envs/x/lib/python3.8/site-packages/trl/__init__.py"
-_LIBRARY = re.compile(r"[\\/]python(?P<version>[23]\.\d{1,2})[\\/]")
+_LIBRARY = later(r"[\\/]python(?P<version>[23]\.\d{1,2})[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,7 +14,7 @@ ONE_GPU = TOML["one_gpu"]
 
 
 #: the assertion that the first weight is a DTensor: in a function, in EasyR1's copy at the top of the file
-_ASSERTS = re.compile(r"model_merger\.py:(?:convert_fsdp_checkpoints_to_hfmodels|<module>)$")
+_ASSERTS = later(r"model_merger\.py:(?:convert_fsdp_checkpoints_to_hfmodels|<module>)$")
 
 
 def explain(hits: Hits) -> Finding | None:

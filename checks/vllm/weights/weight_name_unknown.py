@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -24,7 +23,7 @@ _WRAPPERS = (
 )  # fmt: skip
 #: https://github.com/vllm-project/vllm/pull/19054
 _VISION = ("visual.", "model.visual.", "language_model.", "model.language_model.")
-_TRANSFER = re.compile(r":(?:_?update_weights?\w{0,40}|update_named_param|update_params|_load_weights_from_\w{1,30})$")
+_TRANSFER = later(r":(?:_?update_weights?\w{0,40}|update_named_param|update_params|_load_weights_from_\w{1,30})$")
 
 
 def _of_key(hits: Hits) -> Finding:

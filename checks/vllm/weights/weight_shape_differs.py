@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -19,7 +20,7 @@ UPDATED = TOML["updated"]
 #: functions through which a trainer's weights reach a running engine
 UPDATING = r":\w{0,30}(?:update_weight|update_param|load_weights_from_|receive_weight|reload_weight)\w{0,40}$"
 #: what a loader asserts of a tensor that came
-_COMPARED = re.compile(r"^assert [^\n]{0,80}\b(?:loaded_weight|param\w{0,12})\.(?:shape|size)\b")
+_COMPARED = later(r"^assert [^\n]{0,80}\b(?:loaded_weight|param\w{0,12})\.(?:shape|size)\b")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.spelling import nearest
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence
 from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+_IDENTIFIER = later(r"[a-z][a-z0-9_]*")
 
 
 @record

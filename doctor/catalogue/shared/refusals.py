@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, Message, Phrase, Words, found
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.shared import refused_choices
@@ -29,38 +30,38 @@ REFUSED = (
 _WIDE_KINDS = ("KeyError", "ImportError", "RuntimeError")
 _NAMES = 4  # settings and numbers that a sentence can carry
 #: a setting as configurations spell it: parts joined by dots or underscores, or an option of the command line
-_SETTING = re.compile(
+_SETTING = later(
     r"(?<![\w./-])(?:--[a-z][a-z0-9]{1,40}(?:[._-][a-z0-9]{1,40}){0,8}|[a-z][a-z0-9]{0,40}(?:[._][a-z0-9]{1,40}){1,8})"
     r"(?![\w/(-]|\.py)"
 )
 #: the same in plain words: "tensor parallel size", "world size"
-_SPOKEN = re.compile(
+_SPOKEN = later(
     r"\b(?:(?:tensor|pipeline|data|expert|context|sequence)(?:[ -]model)?[ -]parallel|world|(?:global |train |mini "
     r"|micro )?batch)"
     r" size\b|\b[Nn]umber of layers\b|\bcontext parallel(?:ism)?\b(?! size)"
 )
 #: a setting of one word: only where the sentence begins with it and gives its bounds
-_BARE = re.compile(
+_BARE = later(
     r"^['\"`]?(?P<name>[a-z][a-z0-9]{0,30})['\"`]? (?:must|should|has to|needs to) be (?:an? )?(?:>|<|positive"
     r"|non-negative|greater|larger|higher|smaller|less|lower|at least|at most|in [\[(]|between|\d+(?:[ .,]|$))"
 )
 _INNER = frozenset(
     {"rank", "index", "idx", "shape", "dim", "data", "input", "inputs", "tensor", "values", "size", "scale", "x"}
 )
-_NUMBER = re.compile(r"(?<![\w.])\d{1,12}(?:\.\d{1,6})?(?![\w.])")
+_NUMBER = later(r"(?<![\w.])\d{1,12}(?:\.\d{1,6})?(?![\w.])")
 #: an assertion that looks at settings, and the part of it that is asserted
-_ASSERTED = re.compile(r"^assert \(?(?P<asked>[^\n\"']{3,160}?)\)?(?:, ?f?[\"'(][^\n]*)?$")
-_HOLDER = re.compile(r"\b(?:\w{1,30}_)?(?:args|config|cfg|hparams)\.[a-z]")
+_ASSERTED = later(r"^assert \(?(?P<asked>[^\n\"']{3,160}?)\)?(?:, ?f?[\"'(][^\n]*)?$")
+_HOLDER = later(r"\b(?:\w{1,30}_)?(?:args|config|cfg|hparams)\.[a-z]")
 #: sign of a comparison -> words
 _SIGNS = {
     "==": ("equal to", "等于"), "!=": ("different from", "不等于"), ">=": ("at least", "不小于"),
     "<=": ("at most", "不大于"), ">": ("greater than", "大于"), "<": ("less than", "小于"),
 }  # fmt: skip
-_COMPARED = re.compile(r" (==|!=|>=|<=|>|<) ")
+_COMPARED = later(r" (==|!=|>=|<=|>|<) ")
 _SIDES = 3  # left, sign, right
 #: a relation that a sentence asks for in the notation of code
 _TERM = r"(?:(?:--)?[A-Za-z_][\w.-]{1,60}|\d{1,9})"
-_FORMULA = re.compile(
+_FORMULA = later(
     r"(?:requires?|expect(?:s|ed)?|needs?|must (?:hold|satisfy)|ensure(?: that)?|make sure(?: that)?):? "
     rf"(?P<formula>{_TERM}(?: [*/%+-] {_TERM}){{0,3}} (?:==|>=|<=) {_TERM}(?: [*/%+-] {_TERM}){{0,3}})"
 )
@@ -70,21 +71,21 @@ _NO_SETTING = frozenset(
 
 #: what is split over GPUs, and what it is multiplied or divided by on its way to one of them
 #: (veRL: https://github.com/verl-project/verl/blob/v0.5.0/verl/workers/fsdp_workers.py, `normalize`)
-_SPLIT = re.compile(r"batch_size(?:_per_gpu)?$|^(?:global|mini|micro|train)_batch")
-_FACTOR = re.compile(
+_SPLIT = later(r"batch_size(?:_per_gpu)?$|^(?:global|mini|micro|train)_batch")
+_FACTOR = later(
     r"(?:^|\.)(?:n_gpus_per_node|nnodes|num_nodes|num_processes|num_gpus|world_size|rollout\.n|num_generations|n_samples_per_prompt"
     r"|gradient_accumulation_steps|\w*(?:tensor|pipeline|context|sequence|ulysses_sequence)_(?:model_)?parallel_size)$"
 )
 
 #: what a message speaks of when data, not a setting, is at fault
-_DATA = re.compile(
+_DATA = later(
     r"input_ids|position_ids|attention_mask|(?:loss|response)_mask|(?<!max_)log_?probs?\b|\btokens?\b|\bshapes?\b"
     r"|tensor\b(?! (?:model )?parallel)|dtype|indices|offsets|checksum|snapshot|gradients?\b|grad norm"
     r"|\bloss \w{1,12} exceeds|row mismatch|weight parameter|[Ss]hape mismatch|shard_idx|session_id|sync mode"
     r"|batch size mismatch|length mismatch|model tag|route count"
 )
 #: a setting with the value that somebody gave it
-_GIVEN = re.compile(r"\b[a-z][\w.]{2,60}=(?:[Tt]rue|[Ff]alse|'[\w.-]{1,40}'|\"[\w.-]{1,40}\")")
+_GIVEN = later(r"\b[a-z][\w.]{2,60}=(?:[Tt]rue|[Ff]alse|'[\w.-]{1,40}'|\"[\w.-]{1,40}\")")
 
 #: relation -> words that tell it, the most telling first
 _RELATIONS = (
@@ -258,9 +259,9 @@ MESSAGES = {
     ),
 }
 
-_QUOTED = re.compile(r"'<[^'\n]{1,40}>'|\"<[^\"\n]{1,40}>\"|<\|?[/\w]{1,30}\|?>")
+_QUOTED = later(r"'<[^'\n]{1,40}>'|\"<[^\"\n]{1,40}>\"|<\|?[/\w]{1,30}\|?>")
 #: words of sentences that are about a package, a device or an object in code, where no setting is at fault
-_OTHER_CAUSES = re.compile(
+_OTHER_CAUSES = later(
     r"[<>=]=\s?v?\d+\.\d"
     r"|\b(?:upgrade|install|installed|library|instance|callable|of type|vocab_size|requires a device)\b",
     re.IGNORECASE,

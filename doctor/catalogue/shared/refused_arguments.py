@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence
 from doctor.catalogue.shared.argument_history import came_later, left_before, left_in, replacement_name
 from doctor.catalogue.signature import Hits
 
 #: classes of Transformers whose fields `data.training_argument` knows
 TRAINING = frozenset({"TrainingArguments", "Seq2SeqTrainingArguments"})
-_QUOTED = re.compile(r"'(?:--)?([A-Za-z_][\w\-]{0,80})")
+_QUOTED = later(r"'(?:--)?([A-Za-z_][\w\-]{0,80})")
 
 
 @dataclass(frozen=True)

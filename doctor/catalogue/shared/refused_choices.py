@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 _SHOWN = 8  # names that a sentence can carry
@@ -20,8 +21,8 @@ _KINDS = (
     r"|platform|executor|quantization|template|parser|selector|operator|workflow|layout|penalty|aggregation|monitor|loop"
     r"|(?:model|storage|trainer|workflow|buffer|dataset) type|architecture)s?\b"
 )
-_CHOSEN = re.compile(_KINDS)
-_INTERNAL = re.compile(r"(?i:tensor|\bkey\b|param|dtype|\bdict\b|shape|shard|message|version|\bwith\b)")
+_CHOSEN = later(_KINDS)
+_INTERNAL = later(r"(?i:tensor|\bkey\b|param|dtype|\bdict\b|shape|shard|message|version|\bwith\b)")
 _NO_NAMES = frozenset(
     {"", "None", "type", "value", "is", "are", "was", "of", "for", "the", "a", "an", "file", "scheme"}
 )

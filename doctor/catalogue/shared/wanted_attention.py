@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training
 
 #: how Transformers tells a kernel of the Hub from its own names (integrations/hub_kernels.py, 4.57.1)
-_KERNEL = re.compile(r"[^/:]+/[^/:]+(@[^/:]+)?(:[^/:]+)?")
+_KERNEL = later(r"[^/:]+/[^/:]+(@[^/:]+)?(:[^/:]+)?")
 
 
 def asked_attention(training: Training) -> Observed | None:

@@ -10,13 +10,13 @@ extra_state of each rank), https://github.com/deepspeedai/DeepSpeed/blob/master/
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.facts.checkpoints import RANK_SHARDS, WEIGHTS, ZERO, Checkpoint
@@ -24,8 +24,8 @@ from doctor.readers.files import checkpoint_files
 
 #: folders that a checkpoint is looked for in: their depth and number
 _DEEPEST, _MOST_FOLDERS = 4, 5_000
-_STEP = re.compile(r"(?:global_step_?|checkpoint[-_]|iter_|step[-_]?)(\d{1,11})")
-_WEIGHT_FILE = re.compile(r"(?:model|pytorch_model|adapter_model)(?:-\d{5}-of-\d{5})?\.(?:safetensors|bin)")
+_STEP = later(r"(?:global_step_?|checkpoint[-_]|iter_|step[-_]?)(\d{1,11})")
+_WEIGHT_FILE = later(r"(?:model|pytorch_model|adapter_model)(?:-\d{5}-of-\d{5})?\.(?:safetensors|bin)")
 #: folders of a checkpoint that are no checkpoints themselves
 _PARTS = frozenset({"huggingface", "dist_ckpt", "pytorch_model_fsdp_0", "optimizer_0", "lora_adapter"})
 

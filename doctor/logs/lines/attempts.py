@@ -67,7 +67,7 @@ def starts(lines: Lines, told: Callable[[str], str]) -> list[int]:
         return _checked(lines, places)
     if sum(map(text.count, (_HEADER, *_DEATHS))) < 2 or "\n```" in text or text.startswith("```"):
         return []  # nothing ended twice, or a pasted thread shows logs side by side
-    return _checked(lines, _counted(lines, text))
+    return _checked(lines, _counted(lines))
 
 
 def _checked(lines: Lines, borders: list[int]) -> list[int]:
@@ -119,10 +119,11 @@ def _of_elastic(lines: Lines) -> list[int]:
     return borders
 
 
-def _counted(lines: Lines, text: str) -> list[int]:
+def _counted(lines: Lines) -> list[int]:
     """Where a script counts up from the first attempt, and what it counts died each time."""
-    lowered = text.lower()
-    if not any(each in lowered for each in _COUNTING):
+    short = "\n".join([text for _, text in lines if len(text) <= _LONGEST_COUNT])
+    lowered = short.encode("utf-8", "surrogatepass").lower()  # of bytes it costs a tenth
+    if not any(each.encode() in lowered for each in _COUNTING):
         return []
     begins: dict[int, int] = {}  # count -> where that attempt begins
     for place, count, over in _counts(lines):

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.redact import redact_text
 from doctor.catalogue.signature import Signature
 from doctor.logs.lines.prefixes import strip
@@ -23,10 +24,8 @@ _COMMON = frozenset({
     "ValueError", "RuntimeError", "TypeError", "KeyError", "IndexError", "AttributeError", "AssertionError", "OSError",
     "NotImplementedError", "Exception",
 })  # fmt: skip
-_TYPE = re.compile(r"^(?:[\w.]{1,80}\.)?(?P<type>[A-Z]\w{1,60}(?:Error|Exception|Warning|Interrupt|Exit|Failure)): ")
-_FRAME = re.compile(
-    r'File "[^"\n]*[\\/](?:site|dist)-packages[\\/](?P<path>[^"\n]+\.py)", line \d+, in (?P<function>\w+)'
-)
+_TYPE = later(r"^(?:[\w.]{1,80}\.)?(?P<type>[A-Z]\w{1,60}(?:Error|Exception|Warning|Interrupt|Exit|Failure)): ")
+_FRAME = later(r'File "[^"\n]*[\\/](?:site|dist)-packages[\\/](?P<path>[^"\n]+\.py)", line \d+, in (?P<function>\w+)')
 #: what differs from run to run: how it is found, and what stands for it
 _VARIABLE = (
     (r"https?://[^\s'\"`]+", r"https?://[^\s]{1,200}"),
@@ -38,7 +37,7 @@ _VARIABLE = (
     (r"(?<![\w.])\d+\.\d+(?:e[+-]?\d+)?(?![\w.])", r"[\d.e+-]{1,24}"),
     (r"(?<![A-Za-z_.\d])\d+(?![\w.])", r"\d{1,18}"),
 )
-_ANY = re.compile("|".join(f"({found})" for found, _ in _VARIABLE))
+_ANY = later("|".join(f"({found})" for found, _ in _VARIABLE))
 
 
 class NothingToPropose(Exception):  # noqa: N818 - the log holds no line to make a pattern of

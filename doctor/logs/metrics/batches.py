@@ -12,6 +12,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any, Optional
 
+from doctor.base.patterns import later
 from doctor.logs.metrics.names import (
     DICT_SHAPES,
     LONGEST_LINE_BYTES,
@@ -34,9 +35,9 @@ _FIGURES = b"0123456789.e+-"
 #: of fewer lines nothing is gained
 _FEW = 4
 
-_NUMPY_FIGURE = re.compile(rb"(?<=:)np\.\w{1,12}\(([^()\n]{1,40})\)(?= - |$)", re.MULTILINE)
+_NUMPY_FIGURE = later(rb"(?<=:)np\.\w{1,12}\(([^()\n]{1,40})\)(?= - |$)", re.MULTILINE)
 #: as in `doctor.logs.metrics.names`, at the end of each line
-_ROUNDED_RATE = re.compile(rb"/lr:0\.00{1,8}(?= - |$)", re.MULTILINE)
+_ROUNDED_RATE = later(rb"/lr:0\.00{1,8}(?= - |$)", re.MULTILINE)
 _MOST_DIGITS = 12  # of a step, as in VERL_STEP
 
 _row: Any = partial(tuple.__new__, Row)

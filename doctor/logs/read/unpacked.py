@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shlex
 import shutil
 import struct
@@ -13,6 +12,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.logs.read.inflate import UnpackError
 
 _MOST_MEMBERS = 50_000
@@ -28,7 +28,7 @@ _NO_LOGS = (
     ".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".npy", ".npz", ".pkl", ".pickle", ".so", ".whl", ".png", ".jpg",
     ".jpeg", ".gif", ".mp4", ".pdf", ".onnx", ".gguf", ".tfevents", ".zip", ".tar", ".tgz",
 )  # fmt: skip
-_BAD = re.compile(r"[\x00-\x1f\x7f:]")
+_BAD = later(r"[\x00-\x1f\x7f:]")
 #: what reading a damaged archive raises; of a zip of a later version NotImplementedError, of names of names of a tar
 #: RecursionError
 BROKEN: tuple[type[BaseException], ...] = (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed, Skipped
 from doctor.catalogue.rules import RuleEngine, load_rules
@@ -25,7 +26,7 @@ from doctor.logs.rollouts.steps import MOST_STEPS, Step, steps
 from doctor.oracles.episodes import Episodes
 
 #: dumps of evaluations follow other rules: greedy, one answer a prompt, the same prompts each time
-_EVALUATION = re.compile(r"(?:^|[_\-.])(?:val|valid|validation|eval|evaluation|test)(?:[_\-.]|$)", re.IGNORECASE)
+_EVALUATION = later(r"(?:^|[_\-.])(?:val|valid|validation|eval|evaluation|test)(?:[_\-.]|$)", re.IGNORECASE)
 #: Trinity-RFT's record of a served model's talks gets its rewards later or never (trinity/explorer/proxy/service.py)
 _NO_ROLLOUTS = frozenset({"proxy_history.db"})
 _DATABASES = (".db", ".sqlite", ".sqlite3")

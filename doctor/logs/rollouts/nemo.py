@@ -8,14 +8,14 @@ https://github.com/NVIDIA-NeMo/RL/blob/main/nemo_rl/utils/logger.py (log_batched
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.logs.rollouts.sample import Sample, Tokens, answer_of, episode_of, missing_is_nan, number
 from doctor.oracles.logps import logp_agreement
 
-NAME = re.compile(r"train_data_step(\d{1,11})\.jsonl(?:\.\w{2,3})?")
+NAME = later(r"train_data_step(\d{1,11})\.jsonl(?:\.\w{2,3})?")
 _NEEDED = frozenset({"token_ids", "token_loss_mask", "generation_logprobs", "prev_logprobs"})
 
 #: the engine's log probability of a token that it did not sample is filled in as 0; of one that it did it may be 0 as

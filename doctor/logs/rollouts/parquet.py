@@ -8,13 +8,13 @@ https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
+from doctor.base.patterns import later
 from doctor.logs.rollouts.jsonl import of_table
 from doctor.logs.rollouts.sample import NotReadable, Sample
 
-NAME = re.compile(r"completions_(\d{1,11})\.parquet")
+NAME = later(r"completions_(\d{1,11})\.parquet")
 NEEDS = "reading parquet needs pyarrow: pip install pyarrow"
 _ROWS = 256
 _OWN = frozenset({"prompt", "completion"})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from contextlib import suppress
+
+from doctor.base.patterns import later
 
 #: letters -> long names
 _SHORT = {
@@ -25,8 +26,8 @@ _TOLD = {
 }  # fmt: skip
 #: the script itself runs on the first node, as its first task
 _FIRST = {"SLURM_NODEID": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
-_GPUS = re.compile(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
-_GPUS_OF_GRES = re.compile(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?:(\d+)")
+_GPUS = later(r"(?:[A-Za-z][\w.\-]*:)?(\d+)")
+_GPUS_OF_GRES = later(r"(?:gres/)?gpu(?::[A-Za-z][\w.\-]*)?:(\d+)")
 #: options that say what a job gets
 RESOURCES = frozenset({
     "nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres", "cpus_per_task", "mem",

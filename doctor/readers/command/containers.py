@@ -6,8 +6,7 @@ https://docs.podman.io/en/latest/markdown/podman-run.1.html.
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 PROGRAMS = frozenset({"docker", "podman", "nerdctl"})
@@ -21,7 +20,7 @@ _SHORT = {"-e": "env", "-v": "volume", "-w": "workdir", "-m": "memory", "-u": "u
 
 #: vLLM's own images, of which what follows the image's name are arguments of the server
 #: (https://docs.vllm.ai/en/stable/deployment/docker.html)
-_OF_VLLM = re.compile(r"(?:\S+/)?vllm/vllm-openai(?:-\w+)?(?:[:@]\S*)?")
+_OF_VLLM = later(r"(?:\S+/)?vllm/vllm-openai(?:-\w+)?(?:[:@]\S*)?")
 
 
 def entered(image: str, command: tuple[str, ...], entry: list[str]) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from doctor.base.patterns import later
+
 NAMES = ("GNUmakefile", "makefile", "Makefile")
 #: options of make that take a word
 VALUES = frozenset({"-f", "--file", "--makefile", "-C", "--directory", "-j", "-l", "-I", "-o", "-W"})
-_ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.\-]+)\s*(:=|::=|\?=|\+=|=)\s*(.*)")
-_RULE = re.compile(r"([^\s:=#][^:=#]*?)\s*::?(?!=)\s*([^;#]*?)\s*(?:;\s*(.*?))?\s*(?:#.*)?")
-_VARIABLE = re.compile(r"\$\$|\$\(([\w.\-]+)\)|\$\{([\w.\-]+)\}|\$([A-Za-z@<^])")
+_ASSIGNMENT = later(r"(?:export\s+|override\s+)*([\w.\-]+)\s*(:=|::=|\?=|\+=|=)\s*(.*)")
+_RULE = later(r"([^\s:=#][^:=#]*?)\s*::?(?!=)\s*([^;#]*?)\s*(?:;\s*(.*?))?\s*(?:#.*)?")
+_VARIABLE = later(r"\$\$|\$\(([\w.\-]+)\)|\$\{([\w.\-]+)\}|\$([A-Za-z@<^])")
 _DEEPEST = 12
 
 

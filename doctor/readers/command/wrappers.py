@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import takewhile
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.readers.command.argv import guess
 from doctor.readers.command.wrapper_table import WRAPPERS, Wrapper
 
@@ -263,7 +264,7 @@ def _commands(text: str) -> list[list[str]] | None:
 
 
 #: stands for a command substitution while words are told apart, so that its blanks and pipes divide nothing
-_MARK = re.compile("\ue000(\\d+)\ue001")
+_MARK = later("\ue000(\\d+)\ue001")
 
 
 def _without_substitutions(text: str) -> tuple[str, list[str]]:

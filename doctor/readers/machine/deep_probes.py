@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.base.scratch import Folder
@@ -18,8 +19,8 @@ COLLECTIVE_TIMEOUT_S = 45.0
 _OTHER_RANK_S = 5.0  # to say what it knows once the first has failed; it would wait for that one in vain
 _ERROR_CHARACTERS = 400
 
-_UNDEFINED = re.compile(r"undefined symbol: ([^\s,]+)")
-_MISSING = re.compile(r"([\w.+-]+\.so[\w.]*): cannot open shared object file")
+_UNDEFINED = later(r"undefined symbol: ([^\s,]+)")
+_MISSING = later(r"([\w.+-]+\.so[\w.]*): cannot open shared object file")
 _STEMS = (
     "libcublas", "libcublasLt", "libcudart", "libcudnn", "libcusparse", "libnccl", "libnvJitLink",
 )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
 # Linux' own file systems over a network, and those that come as kernel modules of their makers
@@ -14,10 +14,8 @@ _NETWORK = frozenset({
     "panfs", "afs", "ocfs2", "gfs2", "vastnfs",
 })  # fmt: skip
 #: FUSE file systems that are of this machine
-_LOCAL_FUSE = re.compile(
-    r"fuse\.(lxcfs|fuse-overlayfs|snapfuse|squashfuse.*|gvfsd-fuse|portal|gocryptfs|encfs|mergerfs)"
-)
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_LOCAL_FUSE = later(r"fuse\.(lxcfs|fuse-overlayfs|snapfuse|squashfuse.*|gvfsd-fuse|portal|gocryptfs|encfs|mergerfs)")
+_OCTAL = later(r"\\([0-7]{3})")
 
 
 @record

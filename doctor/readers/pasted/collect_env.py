@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.readers.pasted import nvidia_smi
 from doctor.readers.pasted.pip_list import conda_row
 from doctor.readers.pasted.stated import VERSION, Stated
 
-_KEY = re.compile(r"^\s*([A-Za-z][A-Za-z0-9_ /()]*?)\s*:\s*(.*?)\s*$")
-_PIP = re.compile(rf"^\s*\[pip3?\]\s+([A-Za-z0-9][\w.-]*)==({VERSION})")
-_CONDA = re.compile(r"^\s*\[conda\]\s+(\S.*)$")
-_VARIABLE = re.compile(r"^\s*([A-Z][A-Za-z0-9_]{2,})=(.*)$")
+_KEY = later(r"^\s*([A-Za-z][A-Za-z0-9_ /()]*?)\s*:\s*(.*?)\s*$")
+_PIP = later(rf"^\s*\[pip3?\]\s+([A-Za-z0-9][\w.-]*)==({VERSION})")
+_CONDA = later(r"^\s*\[conda\]\s+(\S.*)$")
+_VARIABLE = later(r"^\s*([A-Z][A-Za-z0-9_]{2,})=(.*)$")
 _NOTHING = frozenset({"", "N/A", "None", "No CUDA", "Could not collect", "NA"})
 #: vLLM sets these itself on import, so its own report always shows them:
 #: https://github.com/vllm-project/vllm/blob/main/vllm/env_override.py

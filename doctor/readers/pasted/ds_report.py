@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.readers.pasted.stated import VERSION, Stated, bytes_of
 
-_LINE = re.compile(r"^\s*([a-z][\w /()]*?(?:w\.)?)\s+\.{2,}\s+(.*?)\s*$")
+_LINE = later(r"^\s*([a-z][\w /()]*?(?:w\.)?)\s+\.{2,}\s+(.*?)\s*$")
 SOURCE = "ds_report"
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.readers.pasted.stated import VERSION, Stated, bytes_of
 
-_LINE = re.compile(r"^\s*(?:[-*•]\s+)?([A-Za-z`][\w` /?()-]*?):\s*(.*?)\s*$")
+_LINE = later(r"^\s*(?:[-*•]\s+)?([A-Za-z`][\w` /?()-]*?):\s*(.*?)\s*$")
 _NAMES = {
     "transformers version": "transformers", "accelerate version": "accelerate", "trl version": "trl",
     "huggingface_hub version": "huggingface-hub", "hf hub version": "huggingface-hub",

@@ -6,13 +6,13 @@ https://nbformat.readthedocs.io/en/latest/format_description.html; magics as IPy
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 
-_MAGIC = re.compile(r"^(\s*)([%!?].*|[\w.]+\?{1,2})$")
-_ASSIGNED = re.compile(r"^(\s*[\w.]+\s*=\s*)([%!].*)$")
+_MAGIC = later(r"^(\s*)([%!?].*|[\w.]+\?{1,2})$")
+_ASSIGNED = later(r"^(\s*[\w.]+\s*=\s*)([%!].*)$")
 _FOREIGN = (
     "%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%writefile", "%%file", "%%latex", "%%markdown", "%%perl",
 )  # fmt: skip

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Optional
 
+from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.readers.script.shell_words import Node, Scope, fields, one_word, text_of, unknown
 
@@ -24,7 +25,7 @@ _MOST_ROUNDS = 8
 _MOST_TURNS = 64
 _DEEPEST = 12
 #: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
-_CUT = re.compile(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
+_CUT = later(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
 Read = Callable[[str], Optional[str]]
 
 
@@ -72,7 +73,7 @@ def _parser() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-_NAME = re.compile(rb"[A-Za-z_]\w*")
+_NAME = later(rb"[A-Za-z_]\w*")
 
 
 def _parsed(source: bytes) -> tuple[bytes, Node]:

@@ -13,19 +13,17 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
+from doctor.base.patterns import later
+
 Node = Any
 Value = Optional[Union[str, list[str]]]
 
-_UNKNOWN = re.compile(r"\$\(|\$\{|`|\$[A-Za-z_]")
-_PARAMETER = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*|[0-9@*#?])(?P<operator>:?[-=+?]|%%?|##?)(?P<word>.*)\}", re.DOTALL)
-_SLICE = re.compile(r"\$\{(?P<name>\w+|[@*])(?P<all>\[[@*]\])?:\s*(?P<start>\d+)(?::(?P<length>\d+))?\}")
-_CHANGE = re.compile(
-    r"\$\{(?P<name>\w+)(?:(?P<case>,,|\^\^)|(?P<sign>//?)(?P<old>(?:\\.|[^/}\\])+)(?:/(?P<new>[^}]*))?)\}"
-)
-_ARITHMETIC = re.compile(r"[0-9+\-*/%() ]+")
-_DIRECTORY = re.compile(
-    r"(?:cd\s+)?(?:--\s+)?\"?\$\(\s*dirname\s.*\)\"?\s*(?:&>\s*/dev/null\s*)?(?:&&\s*pwd.*)?", re.DOTALL
-)
+_UNKNOWN = later(r"\$\(|\$\{|`|\$[A-Za-z_]")
+_PARAMETER = later(r"\$\{(?P<name>[A-Za-z_]\w*|[0-9@*#?])(?P<operator>:?[-=+?]|%%?|##?)(?P<word>.*)\}", re.DOTALL)
+_SLICE = later(r"\$\{(?P<name>\w+|[@*])(?P<all>\[[@*]\])?:\s*(?P<start>\d+)(?::(?P<length>\d+))?\}")
+_CHANGE = later(r"\$\{(?P<name>\w+)(?:(?P<case>,,|\^\^)|(?P<sign>//?)(?P<old>(?:\\.|[^/}\\])+)(?:/(?P<new>[^}]*))?)\}")
+_ARITHMETIC = later(r"[0-9+\-*/%() ]+")
+_DIRECTORY = later(r"(?:cd\s+)?(?:--\s+)?\"?\$\(\s*dirname\s.*\)\"?\s*(?:&>\s*/dev/null\s*)?(?:&&\s*pwd.*)?", re.DOTALL)
 
 
 def unknown(text: str) -> bool:

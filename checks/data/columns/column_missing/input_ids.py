@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -15,7 +14,7 @@ OTHER_NAMES = TOML["other_names"]
 
 
 #: columns in which the trainers of TRL keep tokens
-_TOKENS = re.compile(r"(?:prompt|chosen|rejected|completion|answer)_(?:input_)?ids")
+_TOKENS = later(r"(?:prompt|chosen|rejected|completion|answer)_(?:input_)?ids")
 
 
 def explain(hits: Hits) -> Finding | None:

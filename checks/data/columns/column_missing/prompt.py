@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Confidence, Finding, Skip, Where, found
 from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
@@ -68,4 +67,4 @@ def explain(hits: Hits) -> Finding | None:
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), commands=commands)
 
 
-_TRAINER = re.compile(r"(?i)grpo\w*trainer\.py:|trl/data_utils\.py:|trl[\\/]trainer[\\/]\w+\.py:")
+_TRAINER = later(r"(?i)grpo\w*trainer\.py:|trl/data_utils\.py:|trl[\\/]trainer[\\/]\w+\.py:")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -30,4 +29,4 @@ def explain(hits: Hits) -> Finding | None:
     return found(PROBLEM, LOG_MESSAGE, where=hits.where(), evidence=hits.evidence(), difference=difference)
 
 
-_COUNTS = re.compile(r"(\d{1,5}) (new|missing) columns")
+_COUNTS = later(r"(\d{1,5}) (new|missing) columns")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -28,7 +29,7 @@ _ASKED = (
     ("single", r"accepts a single adapter|Cannot use multiple adapters"),
 )
 
-_NAMED = re.compile(r"`([\w.\-]{2,40}(?:=[\w.\-]{1,40})?)`|\b((?:[a-z]+_)+[a-z]+)\b")
+_NAMED = later(r"`([\w.\-]{2,40}(?:=[\w.\-]{1,40})?)`|\b((?:[a-z]+_)+[a-z]+)\b")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.evidence import Observed
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Message, Skip, found
 from doctor.catalogue.words import words_of
@@ -16,7 +17,7 @@ SETTINGS, ENVIRONMENT, MISSING = TOML["settings"], TOML["environment"], TOML["mi
 
 #: frameworks whose validation also looks at the cards and processes that it finds
 _SEES_DEVICES = frozenset({"llamafactory", "swift", "axolotl", "oumi", "openrlhf", "slime"})
-_OF_DEVICES = re.compile(
+_OF_DEVICES = later(
     r"\b(?:cuda|gpus?|npus?|bf16|fp16|tf32|fp8|devices?|driver|world[_ ]size|local_rank|compute capability)\b"
     r"|distributed|torchrun",
     re.IGNORECASE,
@@ -24,22 +25,22 @@ _OF_DEVICES = re.compile(
 #: frameworks whose entry point was tried with the real package; that of others is known from its source alone
 _TRIED = frozenset({"verl", "areal", "axolotl", "rllm"})
 #: what is said where the network is missing, in exceptions that are no OSError
-_OF_NETWORK = re.compile(
+_OF_NETWORK = later(
     r"\b(?:offline|connect(?:ion)?|internet|download|cached? files?|couldn't reach|hub\b.{0,40}\bfind)\b", re.IGNORECASE
 )
 #: classes that say something of values; others are slips of code, or of the call
-_OF_VALUES = re.compile(
+_OF_VALUES = later(
     r"ValueError|AssertionError|SystemExit|NotImplementedError|\w*ValidationError"
     r"|(?:Config|Override|MissingConfig|Interpolation|Unsupported|Readonly)\w*|Overrides?Error|Oumi\w{0,40}Error"
 )
 _OF_IMPORTS = ("ImportError", "ModuleNotFoundError", "PackageNotFoundError")
-_VERSION = re.compile(r"[<>=!~]=?\s?v?\d+(?:\.\d+)+|\bversion\b|\binstalled?\b")
+_VERSION = later(r"[<>=!~]=?\s?v?\d+(?:\.\d+)+|\bversion\b|\binstalled?\b")
 #: a setting in the words of a parser: an option, or a name between quotes
-_NAMED = re.compile(r"(?<![\w./-])(--[A-Za-z][\w.-]{1,60})|['\"`]\+?([a-z][\w.]{2,80})(?:=[^'\"`\n]{0,80})?['\"`]")
+_NAMED = later(r"(?<![\w./-])(--[A-Za-z][\w.-]{1,60})|['\"`]\+?([a-z][\w.]{2,80})(?:=[^'\"`\n]{0,80})?['\"`]")
 _NAMES = 4
 #: pydantic says the place of a value on a line of its own, and quotes the value behind its words
 #: (https://docs.pydantic.dev/latest/errors/errors/)
-_PYDANTIC = re.compile(r"\bvalidation errors? for \w")
+_PYDANTIC = later(r"\bvalidation errors? for \w")
 _PLACE, _QUOTED_INPUT = re.compile(r"^([a-z][\w.]{1,80})$", re.MULTILINE), re.compile(r"\[type=[^\n]*")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.settings import place_of
@@ -26,7 +26,7 @@ FRAME = r"[\\/]verl[\\/](?:trainer|workers|utils|protocol|single_controller|mode
 
 
 #: what these messages list is the state of the run, not what somebody set
-_STATE = re.compile(r"\bdict_keys\(\[<|\bhas \d{1,6} (?:actors|workers)\b")
+_STATE = later(r"\bdict_keys\(\[<|\bhas \d{1,6} (?:actors|workers)\b")
 
 
 KEY = "algorithm.adv_estimator"

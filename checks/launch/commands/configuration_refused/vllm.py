@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.shared.refusals import finding, raised_in
 from doctor.catalogue.signature import Hits
@@ -19,12 +19,12 @@ VALIDATION = (
     r"[\\/]vllm[\\/](?:config|engine[\\/]arg_utils|entrypoints|sampling_params|v1[\\/]engine|platforms)|pydantic"
 )
 
-_OWN = re.compile(r"[\\/]vllm[\\/]")
+_OWN = later(r"[\\/]vllm[\\/]")
 _SIGN = 2
 
 
 #: vLLM's own, https://github.com/vllm-project/vllm/tree/main/vllm/config
-_MODELS = re.compile(
+_MODELS = later(
     r"(?:Vllm|Model|Cache|Parallel|Scheduler|Device|Load|LoRA|Speculative|StructuredOutputs|Decoding|Observability"
     r"|KVTransfer|KVEvents|EPLB|Compilation|Pooler|MultiModal|Attention|Kernel|Offload|Profiler|Mamba|Quantization"
     r"|WeightTransfer)Config|(?:Async)?EngineArgs|SamplingParams|\w{1,40}Request"

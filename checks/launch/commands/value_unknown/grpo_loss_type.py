@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor import data
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Skip, found
 from doctor.catalogue.settings import place_of
@@ -44,9 +45,9 @@ def loss_type_unknown(training: Training, packages: Packages) -> Judgement:
 
 
 #: frameworks with a loss of their own that refuse in the same words
-_TRAINER = re.compile(r"(?i)trl[\\/]|grpo")
-_LISTED = re.compile(r"Should be one of \[([^\]]{5,400})")
-_OTHERS = re.compile(r"[\\/](?:slime|miles|verl|openrlhf|trinity|areal|nemo_rl)[\\/]")
+_TRAINER = later(r"(?i)trl[\\/]|grpo")
+_LISTED = later(r"Should be one of \[([^\]]{5,400})")
+_OTHERS = later(r"[\\/](?:slime|miles|verl|openrlhf|trinity|areal|nemo_rl)[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

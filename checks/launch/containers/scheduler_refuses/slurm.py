@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -26,9 +27,7 @@ LOG_MESSAGE_NOWHERE = TOML["log_nowhere"]
 REASONS = TOML.phrases("reason")
 OTHER_REASON = TOML.phrase("other_reason")
 #: not the request is at fault: the controller did not answer, or is busy
-_CONTROLLER = re.compile(
-    r"(?i)slurm controller|socket timed out|zero bytes were transmitted|temporarily unable|try again"
-)
+_CONTROLLER = later(r"(?i)slurm controller|socket timed out|zero bytes were transmitted|temporarily unable|try again")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hit, Hits
 from doctor.catalogue.words import words_of
@@ -21,9 +22,9 @@ _DISTRIBUTION = {
 }  # fmt: skip
 
 
-_OLD = re.compile(r"[Uu]pgrade|cannot import name|too old|outdated")
+_OLD = later(r"[Uu]pgrade|cannot import name|too old|outdated")
 #: without one of these a sentence only recommends a package
-_WANTED = re.compile(
+_WANTED = later(
     r"requir|not install|n't installed|not found|missing|n't find|not available|need|install it|[Pp]lease install"
 )
 

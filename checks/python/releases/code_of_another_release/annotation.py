@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.signature import Hit, Hits
 from doctor.catalogue.words import words_of
@@ -18,9 +17,9 @@ LOG_MESSAGE = TOML["log"]
 _SINCE = ((3, 12), (3, 9), (3, 10))
 
 
-_PYTHON = re.compile(r"/python(?P<major>\d)\.(?P<minor>\d{1,2})/")
+_PYTHON = later(r"/python(?P<major>\d)\.(?P<minor>\d{1,2})/")
 #: code that runs while a module is imported: its own or a class's body
-_IMPORTED = re.compile(r":(?:<module>|[A-Z]\w{0,80})$")
+_IMPORTED = later(r":(?:<module>|[A-Z]\w{0,80})$")
 
 
 def explain(hits: Hits) -> Finding | None:

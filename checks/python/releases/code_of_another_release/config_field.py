@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -33,7 +34,7 @@ _READERS = {
     "deepstack_visual_indexes": ("Qwen3_VL", "Qwen3VLForConditionalGeneration"),
     "num_position_embeddings": ("Qwen3_VL", "Qwen3VLForConditionalGeneration"),
 }
-_QWEN_VISION = re.compile(r"^(?P<family>Qwen2_?VL|Qwen2_5_?VL|Qwen3_?VL(?:Moe)?)VisionConfig$")
+_QWEN_VISION = later(r"^(?P<family>Qwen2_?VL|Qwen2_5_?VL|Qwen3_?VL(?:Moe)?)VisionConfig$")
 
 
 def _other_class(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -32,13 +31,13 @@ NAMES = {
     "areal": "AReaL",
 }
 #: the package of an installed file
-INSTALLED = re.compile(r"(?:site-packages|dist-packages)[\\/](?P<package>\w{1,60})")
+INSTALLED = later(r"(?:site-packages|dist-packages)[\\/](?P<package>\w{1,60})")
 #: folders of checkouts that are a package; trainers have folders by the engines' names (`verl/utils/vllm/`)
-TRAINER = re.compile(
+TRAINER = later(
     r"[\\/](openrlhf|verl|trl|unsloth_zoo|unsloth|art|trinity|swift|nemo_rl|skyrl_train|skyrl|areal|rllm|prime_rl|rlinf|ragen"
     r"|(?:roll|slime|miles)(?=[\\/](?:backends|distributed|pipeline|ray|rollout|third_party|utils)))(?=[\\/])"
 )
-ENGINE = re.compile(r"[\\/](vllm|sglang|megatron)(?=[\\/])")
+ENGINE = later(r"[\\/](vllm|sglang|megatron)(?=[\\/])")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -21,7 +22,7 @@ _TOKENIZER, _PREFIX, _BARE = 4, 5, 6
 
 
 #: helpers of torch that hand a call through and never are the place of a fault
-_THROUGH = re.compile(r"torch[\\/]nn[\\/]modules[\\/]module\.py:|accelerate[\\/]hooks\.py:|torch[\\/]utils[\\/]")
+_THROUGH = later(r"torch[\\/]nn[\\/]modules[\\/]module\.py:|accelerate[\\/]hooks\.py:|torch[\\/]utils[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

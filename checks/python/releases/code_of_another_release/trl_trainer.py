@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -21,7 +22,7 @@ _TRL = r"trl[\\/](?:trainer|extras|experimental)[\\/]"
 #: place of the constructor of a derived class among the signatures
 _COPY = 3
 #: classes of TRL itself
-_OWN = re.compile(r"(?:Online|Iterative|Nash\w*|XPO|Async)?(?:GRPO|DPO|RLOO|SFT|PPO(?:v2)?|KTO|ORPO|GKD)Trainer")
+_OWN = later(r"(?:Online|Iterative|Nash\w*|XPO|Async)?(?:GRPO|DPO|RLOO|SFT|PPO(?:v2)?|KTO|ORPO|GKD)Trainer")
 
 
 def _by_copy(hits: Hits) -> Finding | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.base.patterns import later
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -16,7 +15,7 @@ LOG_MESSAGE_PAIR = TOML["log_pair"]
 LOG_MESSAGE_OWN = TOML["log_own"]
 
 
-_LIBRARY = re.compile(r"[\\/](?:transformers|trl)[\\/]")
+_LIBRARY = later(r"[\\/](?:transformers|trl)[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

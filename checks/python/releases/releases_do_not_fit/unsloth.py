@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -20,7 +21,7 @@ UNTOKENIZED = TOML["untokenized"]
 STATIC_CACHE = 12  # place of the cache's words among the signatures
 TOKENS = 13
 
-_THROUGH = re.compile(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
+_THROUGH = later(r"torch[\\/](?:nn[\\/]modules[\\/]module|autograd|_dynamo|_compile|utils)|triton[\\/]")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor import data
+from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Skip, found
 from doctor.catalogue.settings import place_of
@@ -26,7 +25,7 @@ UNHEARD = TOML["unheard"]
 
 
 #: options with a value that every release of the server has
-_ALWAYS = re.compile(
+_ALWAYS = later(
     r"--(?:host|port|dtype|max-model-len|tensor-parallel-size|gpu-memory-utilization|served-model-name|tokenizer|seed"
     r"|max-num-seqs|api-key|chat-template|download-dir|pipeline-parallel-size|quantization|load-format) \S"
 )
