@@ -70,9 +70,10 @@ def _changes(setup: Setup) -> Iterator[Step]:
     if setup.attention == "eager":
         yield Step("attention", "eager", "sdpa", replace(setup, attention="sdpa"))
     if setup.weights == "float32" and not setup.deepspeed and setup.lora is not None:
-        yield Step("weights", "float32", "bfloat16", replace(setup, weights="bfloat16"))
+        half = setup.hardware.half
+        yield Step("weights", "float32", half, replace(setup, weights=half))
     if setup.lora is None:
-        yield Step("lora", "-", "16", replace(setup, lora=Lora(16), weights="bfloat16"))
+        yield Step("lora", "-", "16", replace(setup, lora=Lora(16), weights=setup.hardware.half))
     if setup.completion_length > 512:
         half = setup.completion_length // 2
         yield Step("length", str(setup.completion_length), str(half), replace(setup, completion_length=half))

@@ -179,10 +179,9 @@ def _server(setup: Setup, model: str, trl: str | None) -> tuple[str, ...]:
     rollout, total = setup.rollout, setup.hardware.gpus
     cards = ",".join(str(each) for each in range(total - rollout.gpus, total))
     length = str(rollout.max_model_length or setup.sequence)
-    dtype = "float16" if (setup.hardware.capability or (8, 0)) < (8, 0) else "bfloat16"
     sizes = (
         "--tensor-parallel-size", str(rollout.tensor_parallel), "--data-parallel-size", str(rollout.data_parallel),
-        "--dtype", dtype, "--gpu-memory-utilization", f"{rollout.share:g}", "--max-model-len", length,
+        "--dtype", setup.hardware.half, "--gpu-memory-utilization", f"{rollout.share:g}", "--max-model-len", length,
     )  # fmt: skip
     if trl is not None and _older(trl, (1, 11)):
         return ("env", f"CUDA_VISIBLE_DEVICES={cards}", "trl", "vllm-serve", "--model", model, *sizes)

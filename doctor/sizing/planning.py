@@ -269,7 +269,7 @@ def _setup(
         hardware=hardware,
         strategy=given.get("strategy") or ("ddp" if hardware.total > 1 else "single"),
         weights=values["dtype"],
-        mixed=values["mixed"],
+        mixed=_mixed(hardware, values, given, notes),
         bits=int(values["bits"]) if values.get("bits") else None,
         lora=_lora(shape, values),
         beta=float(values["beta"]),
@@ -288,6 +288,16 @@ def _setup(
         buffers=Buffers(**values["buffers"]) if values.get("buffers") else Buffers(),
     )
     return _offloaded(setup, given)
+
+
+def _mixed(hardware: Hardware, values: Mapping[str, Any], given: Mapping[str, Any], notes: list[Note]) -> str:
+    """Mixed precision as it is asked for, else what the cards compute in."""
+    mixed = str(values["mixed"])
+    if mixed != "bf16" or hardware.half == "bfloat16":
+        return mixed
+    name = {"name": hardware.name.replace("-", " ") or "this GPU"}
+    notes.append(("bf16_lacking" if "mixed" in given else "no_bf16", name))
+    return "bf16" if "mixed" in given else "fp16"
 
 
 def _rollout(values: Mapping[str, Any]) -> Rollout:
@@ -436,7 +446,7 @@ def _remark(setup: Setup, given: Mapping[str, Any], read: from_facts.Read, notes
         elif setup.head == "full":
             notes.append(("full_logits", {"version": read.trl}))
     if "dtype" not in given and not setup.deepspeed and setup.weights == "float32" and setup.mixed != "no":
-        notes.append(("float32", {}))
+        notes.append(("float32" if setup.hardware.half == "bfloat16" else "float32_kept", {}))
     if read.unknown and argv:
         notes.append(("unknown", {"names": ", ".join(f"`{each}`" for each in read.unknown)}))
     if setup.shape.most_experts:

@@ -147,17 +147,17 @@ def _memory(setup: Setup) -> Iterator[Move]:
 
 def _weights(setup: Setup) -> Iterator[Move]:
     """Of a frozen base model 16 bit cost little, and 4 bit less than an adapter instead of all weights does."""
-    in_32 = setup.weights == "float32" and not setup.deepspeed
+    in_32, half = setup.weights == "float32" and not setup.deepspeed, setup.hardware.half
     if setup.lora is not None:
         if in_32:
-            yield _set("weights", 2.0, weights="bfloat16")
+            yield _set("weights", 2.0, weights=half)
         if setup.bits is None:
-            yield _set("bits", 4.0, bits=4, weights="bfloat16")
+            yield _set("bits", 4.0, bits=4, weights=half)
         return
-    if in_32:
-        yield _set("weights", 6.0, weights="bfloat16")
-    yield _set("lora", 10.0, lora=Lora(_RANK), weights="bfloat16")
-    yield _set("qlora", 12.0, lora=Lora(_RANK), weights="bfloat16", bits=4)
+    if in_32 and half == "bfloat16":  # gradients of float16 weights cannot be scaled
+        yield _set("weights", 6.0, weights=half)
+    yield _set("lora", 10.0, lora=Lora(_RANK), weights=half)
+    yield _set("qlora", 12.0, lora=Lora(_RANK), weights=half, bits=4)
 
 
 def _batches(setup: Setup) -> Iterator[Move]:

@@ -51,6 +51,14 @@ class Hardware:
         """GPUs of all nodes."""
         return self.gpus * self.nodes
 
+    @property
+    def half(self) -> str:
+        """The 16-bit type that its cores compute in: NVIDIA's before Ampere know no bfloat16, of others all do.
+
+        https://docs.nvidia.com/cuda/cuda-c-programming-guide/#arithmetic-instructions
+        """
+        return "float16" if (self.capability or (8, 0)) < (8, 0) else "bfloat16"
+
 
 @record
 class Buffers:

@@ -393,3 +393,21 @@ def test_a_card_that_is_not_known_gets_names_and_no_memory_of_another(
     assert code == 2
     assert f"`{near}`" in err
     assert "24GiB" not in err
+
+
+@pytest.mark.parametrize("card", ["V100", "T4"])
+def test_a_card_without_bfloat16_is_planned_without_it(plan: Callable[..., Answer], tmp_path: Path, card: str) -> None:
+    code, out, err = plan("0.5B", "--gpus", f"1x{card}", "--write", str(tmp_path / "files"), "--format", "json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert "no_bf16" in {each["key"] for each in found["notes"]}
+    written = (tmp_path / "files" / "grpo.yaml").read_text()
+    assert "bf16: false" in written
+    assert "fp16: true" in written
+    _, page, _ = plan("7B", "--gpus", f"1x{card}")
+    assert "dtype: bfloat16" not in page
+    assert "--dtype bfloat16" not in page
+    _, asked, _ = plan("0.5B", "--gpus", f"1x{card}", "--mixed", "bf16")
+    assert "--mixed fp16" in asked
+    _, newer, _ = plan("0.5B", "--gpus", "1xA100")
+    assert "fp16" not in newer
