@@ -16,7 +16,7 @@ from doctor.logs.artifacts import Artifacts
 from doctor.logs.failures import hangs
 from doctor.logs.failures.case import Case
 from doctor.logs.match.problems import Catalogue
-from doctor.logs.metrics import courses, loose
+from doctor.logs.metrics import courses, loose, plain
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv
 from doctor.logs.metrics.lines import numbered
 from doctor.logs.metrics.live import Judge, Live, merged, track_of, track_of_log
@@ -32,6 +32,8 @@ from doctor.logs.read.streams import STDIN
 
 #: of earlier runs that are named
 MOST_ENDS = 5
+#: logs without metrics that are looked through for plain words: of a thousand ranks the first ones tell the same
+_MOST_IN_WORDS = 64
 
 
 class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the message says how
@@ -43,7 +45,8 @@ class Gathered:
     """What the logs hold, before anything is judged but their metrics.
 
     `lost`: why metric lines are missing; `unread`: why logs are; `sources`: how many places the logs take; `appended`:
-    of which files only the last run counts; `unclear`: which may hold several attempts, and what these ended with.
+    of which files only the last run counts; `unclear`: which may hold several attempts, and what these ended with;
+    `year`: completes stamps that leave it out.
     """
 
     case: Case
@@ -56,6 +59,7 @@ class Gathered:
     unread: list[str]
     appended: list[str]
     unclear: dict[str, tuple[str, ...]]
+    year: int
 
 
 def lying_at(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source], list[MetricSource], Artifacts]:
@@ -121,7 +125,7 @@ def gather(
     appended += [_last_of(source, each.last) for _, source, each in told if each.last is not None]
     endings = [each.ending for *_, each in told]
     several = {source.path: each.unclear for _, source, each in told if each.unclear}
-    return Gathered(case, hits, counts, judge, endings, len(found), lost, unread, appended, several)
+    return Gathered(case, hits, counts, judge, endings, len(found), lost, unread, appended, several, year)
 
 
 def _last_of(source: Source, last: Last) -> str:
@@ -137,7 +141,7 @@ def judged(
     gathered: Gathered, metrics: Sequence[MetricSource], table: MetricsCsv | None, catalogue: Catalogue
 ) -> tuple[Live, tuple[Crashed, ...]]:
     """What the live rules say to all metrics, those of the logs and then those of files of metrics; and the laws."""
-    total = _of_excerpts(gathered)
+    total = _in_words(gathered)
     for place, metric in enumerate(metrics, gathered.sources):
         rows = _rows_of(metric, gathered.lost)
         gathered.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
@@ -149,16 +153,17 @@ def judged(
     return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
 
 
-def _of_excerpts(gathered: Gathered) -> int | None:
-    """Judge the metrics of short logs in a notation of their own; how many steps their run is to have."""
+def _in_words(gathered: Gathered) -> int | None:
+    """Judge metrics in plain words, of logs in no known notation; how many steps the run of a short one is to have."""
     case, total = gathered.case, None
-    if case.lines > loose.MOST_LINES or case.failures:
-        return None
-    for place, (source, kept) in enumerate(zip(case.sources, case.kept, strict=False)):
-        if not gathered.judge.knows(place):
-            excerpt = loose.read(source.path, kept)
-            gathered.judge.take(place, track_of(source.path, excerpt.rows))
-            total = excerpt.total if excerpt.total is not None else total
+    quoted = case.lines <= loose.MOST_LINES and not case.failures
+    told = enumerate(zip(case.sources, case.kept, strict=False))
+    untold = [(place, *pair) for place, pair in told if not gathered.judge.knows(place)]
+    for place, source, kept in untold if quoted else untold[:_MOST_IN_WORDS]:
+        excerpt = loose.read(source.path, kept) if quoted else loose.Excerpt([], None)
+        rows = excerpt.rows or plain.read(source.path, kept, gathered.year)
+        gathered.judge.take(place, track_of(source.path, rows))
+        total = excerpt.total if excerpt.total is not None else total
     return total
 
 

@@ -163,6 +163,8 @@ _TABLE: tuple[_Layer, ...] = (
     # a clock without a day places no line, the level counts:
     # https://github.com/PrimeIntellect-ai/prime-rl/blob/main/src/prime_rl/utils/logger.py
     _layer("d", rf"\d\d:\d\d:\d\d {{1,4}}(?:{LEVEL}|SUCCESS) ", _stamped),
+    # a loop's own rank behind it
+    _layer("d", r"\d\d:\d\d:\d\d(?:[.,]\d{1,6})? (?=\[(?:[Rr]ank|RANK)[ :=]?\d{1,6}\])", _quoted),
     _layer("d", rf"{AMERICAN} - {LEVEL} - [\w.]{{1,80}} - ", _stamped),
     _layer("d", rf"{ISO}{ZONE}(?: ?[-:] ?|[ \t]{{1,4}})", _stamped),
     _layer("d", rf"{AMERICAN}(?: ?[-:] ?| )", _stamped),
