@@ -116,19 +116,20 @@ def _in_time(work: Callable[[], object]) -> bool:
 
     done = _thread.allocate_lock()
     done.acquire()
-
-    def tried() -> None:
-        try:  # noqa: SIM105 - `contextlib` is not read before a failure
-            work()
-        except BaseException:  # noqa: BLE001, S110 - a folder that has gone costs what was to be written
-            pass
-        done.release()
-
     try:
-        _thread.start_new_thread(tried, ())
+        _thread.start_new_thread(_try, (work, done))
     except RuntimeError:  # the interpreter is ending
-        tried()
+        _try(work, done)
     return done.acquire(timeout=_PATIENCE_S)
+
+
+def _try(work: Callable[[], object], done: Any) -> None:
+    """Do it, and release the lock for which somebody waits."""
+    try:  # noqa: SIM105 - `contextlib` is not read before a failure
+        work()
+    except BaseException:  # noqa: BLE001, S110 - a folder that has gone costs what was to be written
+        pass
+    done.release()
 
 
 def _of_sys() -> None:

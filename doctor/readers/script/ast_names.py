@@ -197,13 +197,11 @@ _END = 10**9  # behind the last line of a module
 
 
 def _choose(bindings: list[Binding], line: int | None) -> Binding:
-    """The binding in force: the only one, or the last before `line` when none of them is conditional."""
+    """The binding in force: the only one, or the last before `line` when neither it nor a later one is conditional."""
     if len(bindings) == 1:
         return bindings[0]
-    if line is None or any(each.conditional for each in bindings):
-        raise CannotTell
-    before = [each for each in bindings if each.line < line]
-    if not before:
+    before = [each for each in bindings if line is not None and each.line < line]
+    if not before or any(each.conditional and each.line >= before[-1].line for each in bindings):
         raise CannotTell
     return before[-1]
 

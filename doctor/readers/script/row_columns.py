@@ -12,7 +12,7 @@ from dataclasses import replace
 from doctor.facts.rows import CONVERSATION, TEXT, Rows
 from doctor.readers.script.ast_links import only_return
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_scopes import FunctionNode
+from doctor.readers.script.ast_scopes import Binding, FunctionNode
 from doctor.readers.script.ast_values import Entries, Entry, Values
 from doctor.readers.script.return_kinds import own_nodes
 
@@ -52,9 +52,11 @@ class RowColumns:
         raise CannotTell
 
     def _named(self, node: ast.Name, spot: Spot) -> Rows:
-        binding, at = self.names.binding(node.id, spot)
         if any(each.base == node.id and not each.attribute for each in spot.module.changes):
             raise CannotTell  # `splits["train"] = ...`
+        binding, at = self._latest(node.id, spot)
+        if binding.conditional and _keeps_columns(binding.value, node.id):
+            return self._named(node, at)  # `if limit: data = data.select(range(limit))`
         if binding.parameter:
             return self._of(*self.names.argument(node.id, at))
         if binding.imported:
@@ -62,6 +64,16 @@ class RowColumns:
         if binding.value is None or binding.index is not None:
             raise CannotTell
         return self._of(binding.value, at)
+
+    def _latest(self, name: str, spot: Spot) -> tuple[Binding, Spot]:
+        """The last binding before a spot in its own scope, which may be conditional if it only leaves rows out."""
+        bindings = self.names.all_bindings(name, spot)
+        if not bindings or bindings[-1][1].scope is not spot.scope:
+            return self.names.binding(name, spot)
+        last, at = bindings[-1]
+        if last.conditional and not _keeps_columns(last.value, name):
+            raise CannotTell
+        return last, at
 
     # --- calls ------------------------------------------------------------------------------------------------
 
@@ -255,6 +267,14 @@ class RowColumns:
                 return None
             return self._kind(binding.value, at) if isinstance(binding.value, ast.expr) and not binding.index else None
         return None
+
+
+def _keeps_columns(value: ast.AST | None, name: str) -> bool:
+    """Whether an expression is the dataset of a name with fewer rows, or in another order."""
+    function = value.func if isinstance(value, ast.Call) else None
+    if not isinstance(function, ast.Attribute) or function.attr not in _SAME - {"train_test_split"}:
+        return False
+    return isinstance(function.value, ast.Name) and function.value.id == name
 
 
 def _all_splits(node: ast.Call) -> bool:
