@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Finding, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.settings import at
 from doctor.catalogue.shared.trainers import installed, is_grpo, listing
 from doctor.catalogue.signature import Hits
@@ -18,6 +18,10 @@ from doctor.facts.training import Training
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
+TWICE = TOML["twice"]
+#: keywords that each call writes out beside the columns; the others replace a column of their name
+#: https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+_OWN = ("completions", "prompts")
 
 
 @check(PROBLEM)
@@ -27,6 +31,7 @@ def reward_keywords(training: Training, packages: Packages, dataset: Dataset | N
         return
     columns = training.rows.columns if training.rows is not None else ()
     columns = dataset.columns if dataset is not None and not training.dataset_processed else columns
+    yield from _twice(training, packages, dataset)
     passed = [*handed(packages), *(each for each in columns if each not in NEVER_PASSED)]
     for function in training.reward_functions:
         missing = [each for each in dict.fromkeys(passed) if each not in function.parameters]
@@ -40,6 +45,25 @@ def reward_keywords(training: Training, packages: Packages, dataset: Dataset | N
             commands=(f"def {function.name}({', '.join((*function.parameters, '**kwargs'))}):",),
             name=function.name,
             missing=listing(missing[:3]),
+            version=installed(packages, "trl"),
+        )
+
+
+def _twice(training: Training, packages: Packages, dataset: Dataset | None) -> Judgement:
+    """A column that has the name of a keyword which TRL passes itself."""
+    rows, sure = training.rows, dataset is not None and not training.dataset_processed
+    there = dict.fromkeys(rows.columns if rows is not None else ())
+    if dataset is not None and (sure or (rows is not None and not rows.complete)):
+        removed = rows.removed if rows is not None else ()
+        there.update(dict.fromkeys(each for each in dataset.columns if each not in removed))
+    for name in (each for each in _OWN if each in there and each in handed(packages)):
+        made = rows is not None and name in rows.columns
+        yield found(
+            PROBLEM,
+            TWICE,
+            where=at(rows.place) if rows is not None else Where(file=dataset.path if dataset is not None else None),
+            confidence=CONFIRMED if sure or made else LIKELY,
+            column=name,
             version=installed(packages, "trl"),
         )
 
