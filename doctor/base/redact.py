@@ -24,7 +24,7 @@ from doctor.base.secret_names import is_bare, is_secret_name, words_of
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
     "key", "secret", "token", "passw", "passphrase", "passcode", "_pass", "-pass", ".pass",
-    "sshpass", "bearer", "pwd", "credential", "auth", "cookie", "webhook",
+    "sshpass", "storepass", "keypass", "bearer", "pwd", "credential", "auth", "cookie", "webhook",
     "jwt", "密码", "口令", "密钥", "令牌",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
@@ -78,7 +78,7 @@ _NAMED = (
     (
         later(
             rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
-            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)\s{0,4}"
+            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|\s{0,4})"
             r"(?:[&!][\w!.:\-]{1,60}[ \t]{1,4})?"
             r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()\s{0,2}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
         ),

@@ -193,7 +193,8 @@ _ADDRESSES = (
 
 _HEADERS = (
     _form(r"(?<![\w.\-])(?P<s>ey[A-Za-z0-9]{8,}\.ey[\w\-]{8,}(?:\.[\w\-]{0,4096})?=*)", ".ey"),  # JWT
-    _form(r"(?i)(?<![\w\-])(?:bearer|basic)[\s=:'\"]{1,4}(?P<s>[A-Za-z0-9+/._=~\-]{12,})", "bearer", "basic"),
+    _form(r"(?i)(?:(?<![\w\-])|%20)(?:bearer|basic)(?:[\s=:'\"]{1,4}|%20|\+)"
+          r"(?P<s>[A-Za-z0-9+/._=~\-]{12,})", "bearer", "basic"),
     _form(r"(?i)authorization[\"'\\]{0,4}\s{0,3}[:=,]\s{0,3}[b\"'\\]{0,4}(?:digest|aws4-hmac-sha256|hmac)\s"
           r"(?P<s>(?!\*\*\*)[^\r\n]{6,4096})", "authorization"),
     _form(r"(?i)authorization[\"'\\]{0,4}\s{0,3}[:=,]\s{0,3}[b\"'\\]{0,4}"
@@ -236,6 +237,7 @@ _COMMANDS = (
     _form(rf"\b(?:echo|printf)\s+(?:-[ne]{{1,2}}\s+)?(?P<s>{_WORD})\s*\|{_ON}"
           r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|stdin\b|-fd\b|--with-token\b)", "|"),
     _form(rf"(?:\blogin\b|\bsudo\s+-S\b|stdin\b|--with-token\b){_ON}<<<\s{{0,3}}(?P<s>{_WORD})", "<<<"),
+    _form(rf"\bssh-keygen\b{_ON}\s-[NP]\s{{1,3}}(?P<s>{_WORD})", "ssh-keygen"),
     _form(rf"\bsqlplus\b{_ON}\s[\w.]{{1,60}}/(?P<s>[^\s@*/]{{3,200}})@", "sqlplus"),
     _form(rf"\bopenssl\s+enc\b{_ON}\s-[kK]\s{{1,3}}(?P<s>{_WORD})", "openssl"),
     _form(r"(?i)assword[^\n]{0,60}\bsend\b[^\n\"]{0,20}\"(?P<s>(?!\*\*\*)[^\"\n\\]{3,200})\\{1,8}[rn]", "assword"),
@@ -258,13 +260,19 @@ _COMMANDS = (
 
 _WORDS = (
     # as people write them into a report; a digit tells them from "the password is wrong"
-    _form(r"(?i)\b(?:password|passphrase|passwd|passcode)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
-          r"\s(?:is|was|are|were|set to|changed to)(?:\s(?:now|just|still))?[ :]{1,3}[\"'`]?"
+    _form(r"(?i)\b(?:password|passwort|passphrase|passwd|passcode)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
+          r"\s(?:is|ist|lautet|was|war|are|were|set to|changed to)(?:\s(?:now|just|still))?[ :]{1,3}[\"'`]?"
           r"(?P<s>(?!(?:base|sha-?|md|utf-?|aes-?)\d)(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(]"
           r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode"),
     _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
           r"(?P<s>(?=[A-Za-z_\-+/@!#]{0,80}[0-9])[A-Za-z0-9_\-+/=.@!#]{6,400})",
           "密", "口令", "令牌", "是", "为", "為", "改成"),
+    _form(r"(?i)\bpass ?(?:word|phrase)\b[^\n:=]{1,60}:\s{1,3}"
+          r"(?P<s>(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(\[][^\s\"'`]{5,200})",
+          "pass phrase", "passphrase", "password"),
+    _form(r"(?i)\btoken (?:is|was)\s?:?\s?[\"'`]?"
+          r"(?P<s>(?=[A-Za-z_\-]{0,80}[0-9])(?=[0-9_\-]{0,80}[A-Za-z])[A-Za-z0-9_\-]{24,400})",
+          "token is", "token was"),
     # what is typed behind a prompt
     _form(r"(?i)\b(?:api key|token|password|passphrase|secret)\b[^\n:=]{1,80}:\s{1,3}"
           r"(?P<s>(?=[A-Za-z_\-]{0,80}[0-9])(?=[0-9_\-]{0,80}[A-Za-z])[A-Za-z0-9_\-]{20,400})(?![\w.\-/])",

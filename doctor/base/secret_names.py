@@ -11,9 +11,10 @@ from doctor.base.patterns import later
 
 #: words by which a name tells that its value is a secret, wherever in the name they stand
 _SECRET = frozenset({
+    "sshpass", "storepass", "keypass",
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort", "pwd",
     "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
-    "authtoken", "accesstoken", "apitoken", "sshpass", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
+    "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
     "密钥", "令牌",
 })  # fmt: skip
 #: such words also end longer ones: PGPASSWORD, MYSQLPWD

@@ -17,7 +17,7 @@ from typing import Any
 
 from doctor.base.json_text import json_text
 from doctor.base.key_blocks import hide_in_lines
-from doctor.base.redact import redact, redact_text
+from doctor.base.redact import redact, redact_lines, redact_text
 from doctor.logs.capsules import looks
 from doctor.logs.capsules.read import Capsules
 from doctor.logs.failures.case import Case
@@ -144,12 +144,14 @@ def _cut(case: Case, index: int) -> str:
         here = positions.get(number)
         if here is not None:
             wanted |= set(range(max(0, here - _AROUND), min(len(lines), here + _AROUND)))
-    out: list[str] = []
+    stretches: list[list[str]] = [[]]
     last = 0
     for position in sorted(wanted):
         number, text = lines[position]
         if number > last + 1:
-            out.append(f"... {number - last - 1} lines left out ...")
-        out.append(redact_text(text[: 2 * _LONGEST_LINE])[:_LONGEST_LINE])
+            stretches += [[f"... {number - last - 1} lines left out ..."], []]
+        stretches[-1].append(text[: 2 * _LONGEST_LINE].replace("\n", " "))
         last = number
+    # together, for a secret may stand below its name
+    out = [each[:_LONGEST_LINE] for stretch in stretches if stretch for each in redact_lines(stretch)]
     return "\n".join(out) + "\n"

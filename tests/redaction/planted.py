@@ -278,6 +278,13 @@ _SAID: tuple[Row, ...] = (
     ("JDBC", "jdbc:postgresql://h/db?user=a&pass" + "word=", WORD, 12, "&ssl=true"),
     ("a server's key", "vllm serve m --api" + "-key ", WORD, 24, " --port 1"),
     ("setdefault", 'os.environ.setdefault("MY' + '_TOKEN", "', WORD, 30, '")'),
+    ("a pass phrase", "Enter pass ph" + "rase for key.pem: ", WORD, 14, ""),
+    ("ssh-keygen", "ssh-key" + "gen -t rsa -N ", WORD, 14, " -f k"),
+    ("keytool", "keytool -store" + "pass ", WORD, 12, " -list"),
+    ("a header in an address", "Authorization%3A%20Bea" + "rer%20", WORD, 40, ""),
+    ("a token that was", "KeyError: 'hf'; token w" + "as ", WORD, 34, ""),
+    ("a sentence, German", "Mein Pass" + "wort ist ", WORD, 12, ""),
+    ("a list in YAML", "api_" + "keys:\n  - ", WORD, 40, ""),
     ("PuTTY's key", "PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n", BASE64, 64, "\nPrivate-MAC: 0a1b"),
 )
 

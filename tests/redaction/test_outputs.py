@@ -252,6 +252,22 @@ def test_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 @pytest.mark.usefixtures("catalogue_read_once")
+def test_what_takes_several_lines_at_any_place_of_a_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    several = [each for each in PLANTED if "\n" in each.text]
+    assert len(several) > 15
+    for planted in several:
+        Path("run.log").write_text(f"INFO x\n{planted.text}\nINFO y\nRuntimeError: bad\n")
+        run(["postmortem", "run.log", "--bundle", "b.tar.gz"])
+        with tarfile.open("b.tar.gz") as archive:
+            shown = "".join(archive.extractfile(each).read().decode() for each in archive if each.isfile())
+        assert planted.leaks(shown) == [], planted.name
+    capsys.readouterr()
+
+
+@pytest.mark.usefixtures("catalogue_read_once")
 @pytest.mark.parametrize("head", [195, 199, 205, 210])
 def test_a_key_across_the_cut_of_a_bundle(head: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
