@@ -23,6 +23,7 @@ from doctor.render.words import (
     folded_reasons,
     judged_of,
     level_of,
+    place_of,
     told_once,
     verdict_of,
 )
@@ -30,6 +31,7 @@ from doctor.render.words import WORDS as COMMON
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
+        "warned": "Said before the launch",
         "findings": "Findings", "chain": "What happened", "since": "What changed", "time": "Over time",
         "used": "How the machine was used", "inventory": "What trained", "witness": "Witness",
         "capsules": "What the processes held", "started": "Started", "took": "Took", "exit": "Exit code",
@@ -47,6 +49,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "files": "Files of the command", "and_more": "and {count} more",
     },
     "zh": {
+        "warned": "启动之前已指出",
         "findings": "发现", "chain": "事情经过", "since": "有何变化", "time": "随时间变化",
         "used": "机器的使用情况", "inventory": "实际训练的内容", "witness": "见证", "capsules": "各进程当时持有的内容",
         "started": "开始", "took": "用时", "exit": "退出码", "steps": "最后一步", "host": "主机",
@@ -121,7 +124,8 @@ def render(report: Mapping[str, Any], plots: Plots, language: str = "en") -> str
     """
     words, common, run = WORDS[language], COMMON[language], report["run"]
     parts = [
-        ("findings", _findings(report, common)), ("chain", _chain(report, common)),
+        ("findings", _findings(report, common)), ("warned", _warned(run.get("warned", ()))),
+        ("chain", _chain(report, common)),
         ("since", _since(run, words, language)), ("time", _time(report, plots, words, language)),
         ("used", usage_page.tables(report["usage"], language) if report.get("usage") else ""),
         ("inventory", _inventory(run.get("inventory", {}), words)),
@@ -182,6 +186,12 @@ def _chain(report: Mapping[str, Any], common: Mapping[str, str]) -> str:
         f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in step)}</tr>" for step in chain_of(report, common)
     )
     return f'<table class="chain">{rows}</table>' if rows else ""
+
+
+def _warned(warned: Sequence[Mapping[str, Any]]) -> str:
+    """What `doctor check` said before the launch and nothing of the run's end repeats."""
+    rows = [[_code(each["id"]), prose(each["headline"]), escape(place_of(each["where"]))] for each in warned]
+    return _table(["", "", ""], rows) if rows else ""
 
 
 def _since(run: Mapping[str, Any], words: Mapping[str, str], language: str) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from doctor.render.usage_report import draw_usage, duration
-from doctor.render.words import PARTS
+from doctor.render.words import PARTS, place_of
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
+        "warned": "what doctor check said before the launch",
         "since": "changed since the last good run, {good}", "nothing": "nothing that was recorded differs",
         "more": "{count} more: doctor compare {name} --last-good", "departs": "{name} departs from step {step}",
         "used": "how the machine was used", "command": "command", "exit": "exit code {exit}",
@@ -21,6 +23,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_known": "not compared: {what}",
     },
     "zh": {
+        "warned": "启动之前 doctor check 已指出",
         "since": "自上次正常运行 {good} 以来的变化", "nothing": "保存的内容没有差异",
         "more": "另有 {count} 项:doctor compare {name} --last-good", "departs": "{name} 从第 {step} 步起出现分歧",
         "used": "机器的使用情况", "command": "命令", "exit": "退出码 {exit}", "stopped": "退出码 {exit},被守护程序停止",
@@ -32,8 +35,10 @@ _MOST_CHANGES = 8
 
 
 def draw_run(report: Mapping[str, Any], console: Console, language: str) -> None:
-    """What changed since the last good run, figures of the machine, the command."""
+    """What the check said, what changed since the last good run, figures of the machine, the command."""
     words, run = WORDS[language], report["run"]
+    if run.get("warned"):
+        _draw_warned(run["warned"], console, words)
     if (since := run.get("since")) and run.get("state") != "good":
         _draw_since(since, run["name"], console, words, PARTS[language])
     if report.get("usage"):
@@ -48,6 +53,15 @@ def draw_run(report: Mapping[str, Any], console: Console, language: str) -> None
             None if run.get("exit") is None else words[ended].format(exit=run["exit"]),
             str(run["code"].get("revision", ""))[:12] if run.get("code") else None]  # fmt: skip
     console.print(Text("  " + " · ".join(each for each in told if each), style="dim"))
+
+
+def _draw_warned(warned: Sequence[Mapping[str, Any]], console: Console, words: Mapping[str, str]) -> None:
+    console.print()
+    console.print(Text(words["warned"], style="bold"))
+    for each in warned:
+        style = "red" if each["severity"] == "error" else "yellow"
+        console.print(Text.assemble("  ", (each["id"], style), "  ", (place_of(each["where"]), "cyan")))
+        console.print(Padding(Text(each["headline"].replace("`", "")), (0, 0, 0, 4)))
 
 
 def _draw_since(

@@ -21,6 +21,7 @@ from doctor.monitors.usage.judged import Summary
 from doctor.monitors.usage.report import diagnose, figures
 from doctor.monitors.usage.settings_at import settings_at
 from doctor.monitors.usage.tracks import Usage
+from doctor.monitors.usage.warned import warned
 from doctor.run.folder import RunDir, context_of
 
 
@@ -88,9 +89,13 @@ def run_of(path: Path, report: Mapping[str, Any], causes: int, *, past: bool = T
     """The part `run` of a report; `causes`: how many of its findings, from the first on, are of the post-mortem."""
     first = report["findings"][0] if report["findings"] else None
     frame = about_run.frame_of(path, first) if first else None
+    began = RunDir(path).read_run()
+    before = warned(path, report, began.get("cwd"))
     run = {**about_run.about(path, past=past), "causes": causes, **({"frame": frame} if frame else {})}
+    if before:
+        run["warned"] = before
     if first:
-        began, arguments = RunDir(path).read_run(), run.get("inventory", {}).get("arguments") or {}
+        arguments = run.get("inventory", {}).get("arguments") or {}
         run["set_at"] = settings_at(
             first, about_run.own_files(run), began.get("cwd"), arguments=arguments, until_ns=began.get("ended_ns")
         )
