@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
+from typing import Any, Optional
 
 from doctor.base.history import History
 from doctor.base.patterns import later
@@ -429,7 +429,7 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
     if any(name in courses.of for name in _REWARDS):
         return None
     where = Where(file=norm.source, step=norm.last_step)
-    told = {
+    told: dict[str, Any] = {
         "count": norm.count,
         "first": f"{loss.first:.3g}",
         "loss": f"{loss.last:.3g}",

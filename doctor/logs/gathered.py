@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +126,9 @@ def gather(
     appended += [_last_of(source, each.last) for _, source, each in told if each.last is not None]
     endings = [each.ending for *_, each in told]
     several = {source.path: each.unclear for _, source, each in told if each.unclear}
-    return Gathered(case, hits, counts, judge, endings, len(found), lost, unread, appended, several, year)
+    return Gathered(
+        case, hits, counts, judge, endings, len(found), lost, unread, appended, several, year or time.gmtime().tm_year
+    )
 
 
 def _last_of(source: Source, last: Last) -> str:

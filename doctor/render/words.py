@@ -317,6 +317,8 @@ _UNTOLD = {
     "metrics": "verdict_untold", "course": "verdict_few", "unrisen": "verdict_unrisen",
     "unimproved": "verdict_unimproved", "unshown": "verdict_unshown",
 }  # fmt: skip
+#: those of them that were seen, and were not as they should be
+_NO_BETTER = frozenset({"unrisen", "unimproved"})
 
 
 def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
@@ -344,14 +346,13 @@ def level_of(report: Mapping[str, Any]) -> str:
 
     A cause that is only a warning is no error, a run that ended well and has warnings is not good, and neither is one
     of which the cause is unknown. A run that the guard stopped is an error. One without findings whose end was seen is
-    good, even if its metrics show too little to call it healthy.
+    good, even if its metrics show too little to call it healthy; not where they show that nothing became better.
     """
     severities = {each["severity"] for each in report["findings"]}
     if "error" in severities or report.get("run", {}).get("state") == "stopped":
         return "error"
-    well = report.get("verdict", "healthy") == "healthy" or _UNTOLD.keys() & {
-        *report.get("judged", {}).get("not_seen", ())
-    }
+    missing = _UNTOLD.keys() & {*report.get("judged", {}).get("not_seen", ())}
+    well = report.get("verdict", "healthy") == "healthy" or (missing and not missing & _NO_BETTER)
     return "good" if well and "warning" not in severities else "warning"
 
 

@@ -70,8 +70,8 @@ def _changes(setup: Setup) -> Iterator[Step]:
     if setup.attention == "eager":
         yield Step("attention", "eager", "sdpa", replace(setup, attention="sdpa"))
     if setup.weights == "float32" and not setup.deepspeed and setup.lora is not None:
-        half = setup.hardware.half
-        yield Step("weights", "float32", half, replace(setup, weights=half))
+        dtype = setup.hardware.half
+        yield Step("weights", "float32", dtype, replace(setup, weights=dtype))
     if setup.lora is None:
         yield Step("lora", "-", "16", replace(setup, lora=Lora(16), weights=setup.hardware.half))
     if setup.completion_length > 512:

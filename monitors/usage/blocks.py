@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.readers.machine.gpu_queries import REASONS
-from doctor.run.folder import TORN
+from doctor.run.appender import TORN
 
 #: figures that the report uses, no others are read; `throttle` are the bits of throttle_reasons
 FIGURES = (

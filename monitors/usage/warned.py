@@ -43,8 +43,8 @@ def _findings(path: Path) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         return []
     found = kept.get("findings") if isinstance(kept, dict) else None
-    whole = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-    return [dict(redact(each)) for each in whole if _is_told(each)]
+    shown = [redact(each) for each in found] if isinstance(found, list) else []
+    return [each for each in shown if isinstance(each, dict) and _is_told(each)]
 
 
 def _from(cwd: str | None, where: dict[str, Any]) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def lines_of(case: Case) -> Iterator[Line]:
             stripped = strip(whole[:_LONGEST])
             text = stripped.text.strip()
             # a record is no exception, and code is indented
-            record = stripped.level or stripped.stamp is not None or _WARNS.search(whole) or _GOES_ON.search(text)
-            record = record or (_INSTALLS.search(text) and not _MISSED.search(text))
+            record = bool(stripped.level or stripped.stamp is not None or _WARNS.search(whole) or _GOES_ON.search(text))
+            record = record or (_INSTALLS.search(text) is not None and not _MISSED.search(text))
             if len(_WORD.findall(text)) >= _FEWEST_WORDS and not record and not whole.startswith((" ", "\t")):
                 yield Line(text, "", None, None, case.sources[place].path, number, source=place)
 
