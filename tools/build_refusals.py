@@ -24,11 +24,12 @@ import tomllib
 import yaml
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from build_framework_keys import git, releases  # noqa: E402 - beside this file
 from refusals.classes import Release, Rule, asked  # noqa: E402 - beside this file
-from refusals.expressions import Expr, names  # noqa: E402 - beside this file
+
+from doctor.readers.script.formulas import Expr, names  # noqa: E402 - beside this file
 
 TARGET = HERE.parent / "doctor" / "data" / "refused"
 Scopes = dict[str, tuple[dict[str, Any], list[Rule]]]

@@ -154,6 +154,14 @@ class Flag:
 
 
 @record
+class OwnRefusal:
+    """A condition on its arguments under which the script itself raises, as JSON (`catalogue/shared/conditions.py`)."""
+
+    condition: str
+    place: Place
+
+
+@record
 class Script:
     """What a training script says.
 
@@ -173,6 +181,7 @@ class Script:
         classes: classes of the user's that matter for the configuration.
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
         lone_calls: collectives that stand in a branch on the rank.
+        own_refusals: where a script that parses its own arguments raises, see there.
         idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
@@ -197,6 +206,7 @@ class Script:
     flags_variable: str | None = None
     idioms: Mapping[str, Observed] = field(default_factory=dict)
     lone_calls: tuple[LoneCall, ...] = ()
+    own_refusals: tuple[OwnRefusal, ...] = ()
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

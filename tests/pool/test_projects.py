@@ -60,6 +60,7 @@ FRESH_CAUGHT = {
     "trl-old-beside-transformers-five": "PYT0301/trl_older_than_transformers",
     "openrlhf-batch-on-seven-cards": "DSP005", "var-node-three-of-one": "LCH029",
     "vllm-adapter-above-its-rank": "VLL5449/lora_rank",
+    "nanochat-batch-of-no-whole-steps": "LCH6560/script",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from newpython import parse
 
-from refusals.expressions import Expr, names
-from refusals.walk import Code, Root, State, Walk, fields_of
+from doctor.readers.script.follow import Code, Root, State, Walk, fields_of
+from doctor.readers.script.formulas import Expr, names
 
 Rule = tuple[Expr, str, str]  # condition, exception, place
 _PYDANTIC = {"model_validator", "root_validator"}

@@ -16,6 +16,7 @@ from doctor.facts.framework_config import DISTRIBUTIONS, FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
+from doctor.facts.script import Flag, Script
 from doctor.facts.training import Training, effective_value
 from doctor.facts.verl_config import VerlConfig
 from doctor.facts.world import World
@@ -124,6 +125,33 @@ def held_of(
     if launch.module == "sglang.launch_server" and (version := packages.version("sglang")) is not None:
         options = {_OF_SGLANG.get(name, name): each for name, each in options_of(launch).items()}
         yield Held("sglang", "ServerArgs", version, options, True, None, processes)
+
+
+def of_own_program(script: Script, launch: Launch, world: World | None) -> Held:
+    """The arguments of a script that parses its own, as its parser gives them."""
+
+    def fallback(name: str) -> Any:
+        flag = script.flags.get(name)
+        if flag is None or not (flag.has_default or flag.takes_value):
+            return False if flag is not None and flag.constant is True else UNKNOWN
+        return flag.default if flag.default is None or isinstance(flag.default, (str, int, float, bool)) else UNKNOWN
+
+    names = {each.lstrip("-").replace("-", "_"): key for key, flag in script.flags.items() for each in flag.names}
+    settings = {
+        names.get(name, name): each if _is_plain(script.flags.get(names.get(name, name))) else _unread(name)
+        for name, each in launch.arguments.items()
+    }
+    processes = world.processes if world is not None else None
+    return Held("", "", "0", settings, True, fallback, processes)
+
+
+def _is_plain(flag: Flag | None) -> bool:
+    """Whether what is typed stays what it is, or becomes a number."""
+    return flag is not None and (flag.converts_to in ("int", "float", "str", "bool") or not flag.takes_value)
+
+
+def _unread(name: str) -> Observed:
+    return Observed.written(name, None, False)
 
 
 def _of_model(model: Model, packages: Packages) -> Iterator[Held]:

@@ -22,6 +22,7 @@ from doctor.readers.script.ast_settings import arguments_of, setting_of
 from doctor.readers.script.ast_values import Entry, Values
 from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
+from doctor.readers.script.own_refusals import own_refusals
 from doctor.readers.script.python_source import Source, parse
 from doctor.readers.script.rank_branches import RankBranches
 from doctor.readers.script.reward_functions import RewardFunctions
@@ -111,6 +112,7 @@ class _Reader:
             flags=flags,
             flags_variable=flags_variable,
             lone_calls=tuple(self._lone_calls()),
+            own_refusals=own_refusals(self.source.tree, self.source.path) if flags else (),
             idioms=self._idioms(),
         )
 

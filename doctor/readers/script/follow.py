@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from refusals.expressions import UNKNOWN, Expr, constant, either, operation, surely, unknown
+from doctor.readers.script.formulas import UNKNOWN, Expr, constant, either, operation, surely, unknown
 
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in",
             ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}  # fmt: skip
@@ -33,6 +33,9 @@ _REFUSALS = {
     "ValueError", "AssertionError", "NotImplementedError", "TypeError", "RuntimeError", "KeyError", "Exception",
     "ConfigError", "SystemExit",
 }  # fmt: skip
+#: calls that look at an object; that end the program
+_READING = frozenset({"vars", "str", "repr", "hasattr", "getattr", "isinstance", "dict", "dumps", "format"})
+_EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 _DEEPEST, _ROWS = 4, 12
 
 
@@ -98,9 +101,10 @@ _GOES_ON, _RAISES, _RETURNS = Way(False, True), Way(True, True), Way(True, False
 class Walk:
     """One validator; `raised` is (condition, name of the exception, line) of every place where it refuses."""
 
-    def __init__(self, code: Code, path: str = "") -> None:
+    def __init__(self, code: Code, path: str = "", parsed: Root | None = None) -> None:
         self.code = code
         self.path = path
+        self.parsed = parsed  # what a parser of arguments gives, in a program of its own
         self.raised: list[tuple[Expr, str, str]] = []
         self._depth = 0
         self._held = 0  # inside a `try` that catches
@@ -183,9 +187,17 @@ class Walk:
     def _augassign(self, node: ast.AugAssign, state: State, above: Expr) -> None:
         self._store(node.target, UNKNOWN, state)
 
-    def _expr(self, node: ast.Expr, state: State, above: Expr) -> None:
-        if isinstance(node.value, ast.Call):
-            self._called(node.value, state, above)
+    def _expr(self, node: ast.Expr, state: State, above: Expr) -> Way | None:
+        if not isinstance(node.value, ast.Call):
+            return None
+        name = ast.unparse(node.value.func)
+        if name in _EXITS:
+            return _RETURNS
+        if name in ("parser.error", "argparser.error"):
+            self._refuse(above, "SystemExit", node)
+            return _RAISES
+        self._called(node.value, state, above)
+        return None
 
     def _with(self, node: ast.With, state: State, above: Expr) -> Way:
         return self.follow(node.body, state, above)
@@ -218,7 +230,8 @@ class Walk:
             for index, each in enumerate(target.elts):
                 self._store(each, values[index] if index < len(values) else UNKNOWN, state)
         elif isinstance(target, ast.Name):
-            if not isinstance(state.variables.get(target.id), Root) or isinstance(value, Root):
+            kept = isinstance(state.variables.get(target.id), Root) and self.parsed is None
+            if not kept or isinstance(value, Root):
                 state.variables[target.id] = value
         elif (name := self._setting(target, state)) is not None:
             state.changed[name] = UNKNOWN if isinstance(value, Root) else value
@@ -397,13 +410,28 @@ class Walk:
 
     def _of_call(self, node: ast.Call, state: State) -> Any:
         arguments = [self._thing(each, state) for each in node.args]
+        if self.parsed is not None and self._hands_on(node, arguments, state):
+            state.lost = True
         if isinstance(node.func, ast.Name):
             return self._function(node.func.id, node, arguments, state)
         if isinstance(node.func, ast.Attribute):
             return self._method(node.func, arguments, state)
         return UNKNOWN
 
+    def _hands_on(self, node: ast.Call, arguments: Sequence[Any], state: State) -> bool:
+        """Whether a program gives its arguments to code that may change them."""
+        given = [*arguments, *(self._thing(each.value, state) for each in node.keywords)]
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if not any(isinstance(each, Root) for each in given) or name in _HARMLESS | _READING:
+            return False
+        function = self.code.functions.get(name) if isinstance(node.func, ast.Name) else None
+        return function is None or any(
+            isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) for each in ast.walk(function)
+        )
+
     def _function(self, name: str, node: ast.Call, arguments: list[Any], state: State) -> Any:
+        if self.parsed is not None and name in self.code.functions and _parses(self.code.functions[name].body):
+            return self.parsed
         if (
             name == "getattr"
             and len(arguments) > 1
@@ -445,6 +473,10 @@ class Walk:
         return UNKNOWN if unknown(*counted) else ["count", *counted]
 
     def _method(self, node: ast.Attribute, arguments: list[Any], state: State) -> Any:
+        if self.parsed is not None and node.attr == "parse_args":
+            return self.parsed
+        if self.parsed is not None and (name := _variable(node, arguments)) is not None:
+            return ["n", name]
         owner = self._thing(node.value, state)
         if node.attr == "get" and arguments and isinstance(arguments[0], str):
             default = arguments[1] if len(arguments) > 1 else None
@@ -457,6 +489,31 @@ class Walk:
         if node.attr in _METHODS and not isinstance(owner, Root) and all(map(constant, arguments)):
             return operation(node.attr, owner, *arguments)
         return UNKNOWN
+
+
+def _parses(body: Sequence[ast.stmt]) -> bool:
+    """Whether a function gives what a parser of arguments gave it."""
+    made = {
+        target.id
+        for each in body
+        if isinstance(each, ast.Assign) and _is_parsing(each.value)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Return) or last.value is None:
+        return False
+    return _is_parsing(last.value) or (isinstance(last.value, ast.Name) and last.value.id in made)
+
+
+def _is_parsing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parse_args"
+
+
+def _variable(node: ast.Attribute, arguments: Sequence[Any]) -> str | None:
+    """The number of processes, where `os.environ.get` or `os.getenv` asks for it."""
+    asked = ast.unparse(node) in ("os.environ.get", "os.getenv") and arguments[:1] == ["WORLD_SIZE"]
+    return "world.processes" if asked else None
 
 
 def _compared(name: str, left: Expr, right: Expr) -> Expr:
