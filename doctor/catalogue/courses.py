@@ -6,6 +6,7 @@ the same metric elsewhere, is judged when all of it is known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -24,7 +25,8 @@ class Course:
 
     `mean` is that of the points kept for a plot: exact up to some hundred values, and near it beyond. `leap` is the
     largest rise from one of them to the next, `nan_from` the step of the first NaN, or its number where no step is
-    told.
+    told. `early` and `late` are means of its first and last third, and `rise` says by how many standard errors they lie
+    apart (`doctor.logs.metrics.gain.rise`); 0 of fewer than three values.
     """
 
     name: str
@@ -38,6 +40,9 @@ class Course:
     source: str
     leap: float = 0.0
     nan_from: int | None = None
+    early: float = math.nan
+    late: float = math.nan
+    rise: float = 0.0
 
 
 @record

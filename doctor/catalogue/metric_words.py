@@ -31,6 +31,7 @@ _WORDS = tuple(
         ),
         (rf"{_MEAN}_entropy|entropy[/_]{_MEAN}", "entropy"),
         (r"(?:total_|global_)?grad(?:ient)?[ _]norm", "grad_norm"),
+        (r"(?:(?:process|host|cpu|memory)[_/])?(?:max_)?rss(?:_(?:bytes|kib|kb|mib|mb|gib|gb))?", "memory/rss"),
         (
             rf"(?:(?:{_MEAN}|n|num(?:ber)?(?:_of)?)_(?:valid_)?{_CALLS}|{_CALLS}_counts?)(?:[/_]{_MEAN})?|{_CALLS}[/_]{_MEAN}",
             "tools/call_frequency",

@@ -153,7 +153,9 @@ def judged(
     if not found and all(each.severity is INFO for each in live.findings):
         # where a few lines go is a symptom: it is told where nothing says why
         found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries, "of_quoted")
-    return (replace(live, findings=merged((*found, *live.findings))) if found else live), crashed
+    behind = [each for each in found if each.severity is INFO]  # a note says less than a rule that saw it happen
+    before = [each for each in found if each.severity is not INFO]
+    return (replace(live, findings=merged((*before, *live.findings, *behind))) if found else live), crashed
 
 
 def _in_words(gathered: Gathered) -> int | None:

@@ -384,3 +384,20 @@ def test_what_ppo_logs_under_its_own_head_is_read(prepared: Prepared, tmp_path: 
     """https://github.com/huggingface/trl/issues/615"""
     text = "".join(f"{{'objective/kl': {kl}, 'ppo/mean_scores': 1.0}}\n" for kl in (0.0, -0.8, -2.4, -4.9))
     assert findings(prepared, tmp_path, text)[0].problem.id == "RLX7581"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "loss", "finds"),
+    [(0.46, 0.37, "0.01", True), (0.46, 0.45, "0.01", False), (0.37, 0.46, "0.01", False), (0.46, 0.37, "nan", False)],
+)
+def test_a_reward_that_falls_is_a_note(
+    prepared: Prepared, tmp_path: Path, first: float, last: float, loss: str, *, finds: bool
+) -> None:
+    noise = (0.01, -0.012, 0.004, -0.008, 0.011, -0.006)
+    rewards = [first + (last - first) * at / 79 + noise[at % 6] for at in range(80)]
+    rows = (f"{{'loss': {loss}, 'reward': {each:.4f}, 'epoch': 0.1}}\n" for each in rewards)
+    found = findings(prepared, tmp_path, "".join(rows) + "{'train_runtime': 12.5}\n")
+    told = [each for each in found if each.problem.id == "RLX009"]
+    assert [each.severity.value for each in told] == (["info"] if finds else [])
+    if finds:
+        assert "in the last third of the run and was 0.44" in told[0].words().headline

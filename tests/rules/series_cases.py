@@ -60,7 +60,9 @@ def points_of(case: Mapping[str, Any]) -> Iterator[Point]:
             value = values[row]
             if value is not None:
                 t_ns = BEGAN_NS + int(row * case["seconds"] * 1e9) if "seconds" in case else None
-                yield Point(name, value, first + row * every, t_ns, source=f"train.log:{row + 1}")
+                own, _, rank = name.partition("@")  # `loss@1`: told by rank 1
+                place = f"train.log:{row + 1}"
+                yield Point(own, value, first + row * every, t_ns, int(rank) if rank else None, source=place)
 
 
 def run_case(entry: Entry, case: Mapping[str, Any]) -> list[tuple[Any, Finding]]:

@@ -64,9 +64,9 @@ def by_rows(rows: list[MetricRow]) -> list[Finding]:
 
 
 def rows_of_case(case: dict) -> Iterator[MetricRow]:
-    for step, told in groupby(points_of(case), key=lambda point: point.step):
+    for (step, rank), told in groupby(points_of(case), key=lambda point: (point.step, point.rank)):
         row = list(told)
-        yield MetricRow(step, tuple(p.name for p in row), tuple(p.value for p in row), row[0].t_ns, None, row[0].source)
+        yield MetricRow(step, tuple(p.name for p in row), tuple(p.value for p in row), row[0].t_ns, rank, row[0].source)
 
 
 @for_each("case", CASES)

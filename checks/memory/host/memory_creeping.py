@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 from doctor.catalogue.finding import LIKELY, Finding, found
@@ -11,7 +12,7 @@ from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE = TOML["main"]
+MESSAGE, PROCESS = TOML["main"], TOML["process"]
 
 
 #: parts, steps that must rise, growth, and its least amount in MiB
@@ -65,3 +66,51 @@ class MemoryCreeping:
         rises = sum(later > earlier for earlier, later in zip(parts, parts[1:]))  # noqa: B905, RUF007 - Python 3.9
         crept = rises >= RISES and parts[-1] > GROWTH * parts[0] and parts[-1] - parts[0] >= least
         return (parts[0], parts[-1]) if crept else None
+
+
+#: logged values that all rise; growth over all of them; how far from one straight line they may lie, as a share of the
+#: growth. What fills a cache or a pool flattens out; mapped files that are read in order reach that line, too, and are
+#: named in the message
+ROWS, MORE, OFF_LINE = 8, 1.4, 0.08
+#: values that are kept: of more only every second
+_KEPT = 64
+
+
+@rule(PROBLEM, needs=("memory/rss",))
+class ProcessGrows:
+    """The resident memory of the process as the program prints it: it rises in a straight line with every step."""
+
+    def __init__(self) -> None:
+        self._told: list[Point] = []
+        self._every, self._count = 1, 0
+        self._rises = True
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one value in; one that does not rise settles it."""
+        before, self._last = self._last, point
+        self._rises = self._rises and math.isfinite(point.value) and (before is None or point.value >= before.value)
+        if not self._rises:
+            return None
+        if self._count % self._every == 0:
+            self._told.append(point)
+        self._count += 1
+        if len(self._told) > _KEPT:
+            self._told, self._every = self._told[::2], 2 * self._every
+        return None
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the whole run."""
+        first, last = (self._told[0], self._last) if self._told and self._rises else (None, None)
+        if first is None or last is None or self._count < ROWS or not last.value >= MORE * first.value > 0:
+            return None
+        grown = last.value - first.value
+        rate = grown / (self._count - 1)
+        off = max(abs(first.value + rate * self._every * at - each.value) for at, each in enumerate(self._told))
+        if off > OFF_LINE * grown:
+            return None
+        where = place(last, f"rss {first.value:g} to {last.value:g}")
+        return found(
+            PROBLEM, PROCESS, confidence=LIKELY, first=f"{first.value:g}", last=f"{last.value:g}", count=self._count,
+            times=f"{last.value / first.value:.2g}", **where,
+        )  # fmt: skip

@@ -10,6 +10,7 @@ from doctor.base.stats import Alarm, Baseline, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -110,6 +111,25 @@ class RewardCollapsing:
             return False
         gain = best - first
         return best - median >= OF_GAIN * gain > SIGMAS * self._noise or (best > 0 and median <= (1 - OF_LEVEL) * best)
+
+
+#: standard errors between the first and the last third of a run's rewards, and rewards: of so few, by chance one run in
+#: a thousand falls so far, of more hardly any. A note, for new data may be harder: what to look at, not what is wrong
+FALLS, REWARDS = 5.0, 10
+
+
+def of_courses(courses: Courses) -> Optional[Finding]:
+    """A reward that is lower at the end of a run than at its beginning, by more than its noise; the loss is finite."""
+    course, loss = courses.of.get("reward"), courses.of.get("loss")
+    if course is None or courses.excerpt or course.count < REWARDS or course.rise > -FALLS:
+        return None
+    if course.nan_from is not None or (loss is not None and loss.nan_from is not None):
+        return None
+    return found(
+        PROBLEM, TOML["falls"], confidence=LIKELY, severity=INFO,
+        where=Where(file=course.source, step=course.last_step),
+        early=f"{course.early:.3g}", late=f"{course.late:.3g}", errors=f"{-course.rise:.0f}",
+    )  # fmt: skip
 
 
 #: of a few lines without a scatter to compare with: what is left of the first reward, what a reward is at least, and

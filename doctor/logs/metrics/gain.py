@@ -21,7 +21,7 @@ _REWARD = "reward"
 _LOSS = "eval_loss"
 _BEGINNINGS = tuple(each.rstrip("*") for each in HELD_OUT)
 #: values of which a course is made; fewer have no noise to be measured against
-_LEAST, _LEAST_REWARDS = 3, 5
+LEAST, _LEAST_REWARDS = 3, 5
 #: how many standard errors apart the first and the last third of a course lie at least where it went somewhere
 _ERRORS = 2.5
 #: of values without trend the second differences have six times their variance
@@ -50,24 +50,29 @@ def _gains(series: Series) -> Iterator[float]:
     """By how many standard errors a held-out loss or score became better; nothing of other metrics."""
     falls = series.name == _LOSS
     values = _values(series) if series.name.startswith(_BEGINNINGS) and (falls or is_score(series.name)) else []
-    if len(values) >= _LEAST:
+    if len(values) >= LEAST:
         yield -rise(values) if falls else rise(values)
 
 
 def rise(values: Sequence[float]) -> float:
-    """By how many standard errors the last third of at least three values lies above the first.
+    """By how many standard errors the last third of at least three values lies above the first; see `thirds`."""
+    return thirds(values)[2]
+
+
+def thirds(values: Sequence[float]) -> tuple[float, float, float]:
+    """Means of the first and the last third of at least three values, and how many standard errors lie between them.
 
     The error comes from second differences, in which neither a level nor a steady trend is left. 0 where nothing
     moves, infinite where all that moves is the trend.
     """
     third = max(1, len(values) // 3)
-    moved = (sum(values[-third:]) - sum(values[:third])) / third
+    early, late = sum(values[:third]) / third, sum(values[-third:]) / third
     bends = [a - 2 * b + c for a, b, c in zip(values, values[1:], values[2:], strict=False)]
     spread = math.sqrt(sum(each * each for each in bends) / len(bends) / _OF_SECOND_DIFFERENCES)
     error = spread * math.sqrt(2 / third)
-    if moved == 0:
-        return 0.0
-    return moved / error if error > 0 else math.copysign(math.inf, moved)
+    if late == early:
+        return early, late, 0.0
+    return early, late, (late - early) / error if error > 0 else math.copysign(math.inf, late - early)
 
 
 def _at_bound(values: Sequence[float]) -> bool:

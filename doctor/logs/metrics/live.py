@@ -434,9 +434,10 @@ def _course(series: Series, source: str) -> Course:
     low, high = min(values, default=math.nan), max(values, default=math.nan)
     mean = sum(values) / len(values) if values else math.nan
     leap = max((later - value for value, later in pairwise(values)), default=0.0)
+    early, late, rise = gain.thirds(values) if len(values) >= gain.LEAST else (math.nan, math.nan, 0.0)
     return Course(
         series.name, series.count, first, series.last_value, low, high, mean, series.last_step, source, leap,
-        series.first_nan,
+        series.first_nan, early, late, rise,
     )  # fmt: skip
 
 
