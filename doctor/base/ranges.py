@@ -47,6 +47,22 @@ def within(version: str, specifier: str) -> bool:
     return all(relation(release, bound) for relation, bound in clauses)
 
 
+def order(one: str, other: str) -> int:
+    """Below 0 where the first public version is the older one, above it where it is the newer one, 0 for the same.
+
+    Raises:
+        ValueError: one of them is no version.
+
+    """
+    first: Any = numbers(one)
+    second: Any = numbers(other)
+    if first is None or second is None:
+        from packaging.version import Version
+
+        first, second = (Version(Version(each).public) for each in (one, other))
+    return int(first > second) - int(first < second)
+
+
 def numbers(version: str) -> Optional[Numbers]:
     """The numbers of a release without zeros at the end, for 2.9 is 2.9.0; None for anything else than a release.
 

@@ -45,6 +45,20 @@ USAGE, FAILED, INTERRUPTED = 2, 3, 130
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+_COLUMNS = 80  # where nobody tells
+
+
+def _columns() -> int:
+    """Columns of the terminal, as `shutil` tells them, which would be imported with all archives for it."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdigit() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ is not None else 1).columns or _COLUMNS
+    except (OSError, ValueError):  # no terminal; a closed stream
+        return _COLUMNS
+
+
 class LazyGroup(click.Group):
     """Shows every command without importing it."""
 
@@ -68,6 +82,7 @@ class LazyGroup(click.Group):
         """In Chinese in a Chinese locale; settings are not read for it, so that it stays fast."""
         locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
         if not locale.startswith("zh"):
+            ctx.terminal_width = max(min(_columns(), ctx.max_content_width or _COLUMNS) - 2, 50)
             return super().get_help(ctx)
         from doctor.cli.first_screen import chinese
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from doctor.base.code_patterns import Form, Piece
-from doctor.data._store import Standing, Versions, load, row, value_at
+from doctor.data._store import Standing, Versions, load, row, table, value_at
 from doctor.data.records import (
     ArgumentHistory,
     ComputeCapability,
@@ -84,6 +84,7 @@ __all__ = [
     "trl_class",
     "trl_classes",
     "trl_commands",
+    "trl_first_with_grpo",
     "trl_release",
     "trl_trainers",
     "verl_engines",
@@ -379,6 +380,12 @@ def vllm_flag(name: str) -> ArgumentHistory | None:
 
 
 # --- per-release facts ------------------------------------------------------------------------------------------------
+
+
+def trl_first_with_grpo() -> str | None:
+    """The first TRL release that has a GRPO trainer; None where the data list none."""
+    _, columns = table("trl")
+    return next((since for since, has in columns["has_grpo"] if has), None)
 
 
 def trl_release(version: str) -> TrlRelease | None:

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from doctor.base.ranges import order
+
 SCHEMA = "doctor-data/1"
 _HERE = Path(__file__).parent
 
@@ -48,16 +50,13 @@ class Versions:
 
     def _find_equal(self, version: str) -> int | None:
         """2.14 and 2.14.0 are one version: compare by value where the spelling differs."""
-        from packaging.version import Version
-
         for spelling in spellings(version):
             try:
-                asked = Version(spelling)
+                found = next((at for at, known in enumerate(self.listed) if order(spelling, known) == 0), None)
             except ValueError:
                 return None
-            for index, known in enumerate(self.listed):
-                if Version(known) == asked:
-                    return index
+            if found is not None:
+                return found
         return None
 
     def standing(self, version: str) -> Standing:
@@ -66,15 +65,12 @@ class Versions:
             return Standing.NO_PACKAGE
         if self.find(version) is not None:
             return Standing.KNOWN
-        from packaging.version import Version
-
         try:
-            asked = Version(version)
+            if order(version, self.listed[-1]) > 0:
+                return Standing.NEWER
+            return Standing.OLDER if order(version, self.listed[0]) < 0 else Standing.BETWEEN
         except ValueError:
             return Standing.UNREADABLE
-        if asked > Version(self.listed[-1]):
-            return Standing.NEWER
-        return Standing.OLDER if asked < Version(self.listed[0]) else Standing.BETWEEN
 
 
 def spellings(version: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from doctor.base.ranges import numbers, within
+from doctor.base.ranges import numbers, order, within
 
 VERSIONS = (
     "0", "0.0", "1", "1.0", "1.0.0", "1.0.1", "1.1", "1.10", "2", "2.0.0", "2.9.0", "2.9.1", "2.9.1+cu128",
@@ -47,6 +47,16 @@ def test_what_is_no_version_is_refused(version: str) -> None:
 def test_what_is_no_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="Invalid specifier"):
         within("1.0", text)
+
+
+def test_versions_stand_in_order_as_with_packaging() -> None:
+    public = {each: Version(Version(each).public) for each in VERSIONS}
+    for one, other in itertools.product(VERSIONS, VERSIONS):
+        assert (order(one, other) > 0, order(one, other) < 0) == (
+            public[one] > public[other], public[one] < public[other]
+        ), (one, other)  # fmt: skip
+    with pytest.raises(ValueError, match="Invalid version"):
+        order("1.0", "one")
 
 
 def test_zeros_at_the_end_are_no_difference() -> None:

@@ -20,14 +20,8 @@ MESSAGE = TOML["main"]
 WITHOUT_TRL = TOML["without_trl"]
 
 
-def _first_with_grpo() -> str | None:
-    """Return the first TRL release that has a GRPO trainer."""
-    known = ((version, data.trl_release(version)) for version in data.releases("trl"))
-    return next((version for version, facts in known if facts is not None and facts.has_grpo), None)
-
-
 def _python_of(version: str | None) -> str | None:
-    release = data.release("trl", version) if version else None
+    release = data.trl_release(version) if version else None
     return release.requires_python if release else None
 
 
@@ -52,7 +46,7 @@ def too_old_for_grpo(
         return
     if installed is None and wanted is not True and not _meant_for_trl(interpreter, packages, launch):
         return
-    first, newest = _first_with_grpo(), data.newest("trl")  # it looks through every release
+    first, newest = data.trl_first_with_grpo(), data.newest("trl")
     if python_allowed(_python_of(first), interpreter.version) is not False:
         return
     if installed is not None and packages.matches("trl", f">={first}"):
