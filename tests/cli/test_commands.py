@@ -255,11 +255,17 @@ def test_importing_doctor_imports_neither_torch_nor_what_is_heavy(tmp_path: Path
     code = (
         "import sys; from doctor.cli.app import run;"
         "run(['check', '--format', 'json', '-o', 'x.json', '--', 'python', 't.py']);"
-        "print(sorted({'torch', 'rich', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'torch', 'rich', 'pandas', 'csv', 'gzip'} & set(sys.modules)), file=sys.stderr)"
     )
     (tmp_path / "t.py").write_text("x = 1\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr.strip().endswith("[]")
+    code = (
+        "import sys; before = set(sys.modules); from doctor.cli.app import run; run(['--help']);"
+        "print(sorted({'shutil', 'json', 'rich', 'doctor.base.patterns'} & set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
 
 
 @pytest.mark.parametrize("form", ["signature", "check", "rule"])
