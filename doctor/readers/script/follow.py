@@ -356,7 +356,7 @@ class Walk:
             return None
         if not isinstance(key, str):
             return None
-        owner = self._thing(node.value, state)  # type: ignore[attr-defined]
+        owner = self._thing(node.value, state)
         if isinstance(owner, Root):
             return f"{owner.prefix}{key}"
         if isinstance(owner, list) and owner[0] in ("n", "g", "s"):
