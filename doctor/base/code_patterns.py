@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from keyword import iskeyword
 from typing import NamedTuple, Optional
 
 from doctor.base.patterns import later
@@ -79,7 +80,7 @@ def words_of(code: str) -> frozenset[str]:
 
     They are read from the pattern's text: few patterns are ever held against a tree, and only these are parsed.
     """
-    return frozenset(filter(None, _NAME.findall(code)))
+    return frozenset(each for each in _NAME.findall(code) if each and not iskeyword(each))
 
 
 def _all_of(

@@ -92,6 +92,8 @@ def test_names_that_a_text_must_have() -> None:
     assert words_of("$T.pad_token = $T.eos_token") == {"pad_token", "eos_token"}
     assert words_of("LoraConfig(modules_to_save=$_)") == {"LoraConfig", "modules_to_save"}
     assert words_of("""$T.add({'a b': $_}, "c")""") == {"add"}
+    assert words_of("if $A in $B and not $C: ...") == set()
+    assert words_of("def reward(a=True): ...") == {"reward", "a"}
 
 
 def test_every_idiom_is_a_pattern_with_sources_and_words() -> None:
