@@ -43,6 +43,7 @@ class Piece(NamedTuple):
         alone: the expression is a statement of its own, so that its value is dropped.
         within: the piece stands inside of what the first piece met.
         outside: a pattern; the piece stands inside of nothing that meets it.
+        later: the piece stands on a later line than the one before it.
 
     """
 
@@ -51,6 +52,7 @@ class Piece(NamedTuple):
     alone: bool = False
     within: bool = False
     outside: str = ""
+    later: bool = False
 
 
 class Form(NamedTuple):
@@ -84,16 +86,27 @@ def words_of(code: str) -> frozenset[str]:
 
 
 def _all_of(
-    pieces: Sequence[Piece], nodes: list[ast.AST], held: Held, outer: Optional[ast.AST], dropped: set[int]
+    pieces: Sequence[Piece],
+    nodes: list[ast.AST],
+    held: Held,
+    outer: Optional[ast.AST],
+    dropped: set[int],
+    line: int = 0,
 ) -> Iterator[tuple[Held, ast.AST]]:
-    """Ways in which all pieces are met: what the holes hold, and the node of the last piece."""
+    """Ways in which all pieces are met: what the holes hold, and the node of the last piece.
+
+    `outer` is what the first piece met, `line` where the piece before stands.
+    """
     first, rest = pieces[0], pieces[1:]
     among = list(ast.walk(outer)) if first.within and outer is not None else nodes
     for found, node in _of(first, among, held, dropped):
+        here = getattr(node, "lineno", 0)
+        if first.later and here <= line:
+            continue
         if not rest:
             yield found, node
         else:
-            yield from _all_of(rest, nodes, found, outer or node, dropped)
+            yield from _all_of(rest, nodes, found, outer or node, dropped, here)
 
 
 def _of(piece: Piece, nodes: Iterable[ast.AST], held: Held, dropped: set[int]) -> Iterator[tuple[Held, ast.AST]]:

@@ -61,11 +61,8 @@ class Options:
             CannotTell: it is no option of the script, or the command does not show what it is given.
 
         """
-        if self.words is None or not isinstance(node.value, ast.Name):
-            raise CannotTell
-        binding, _ = self.values.names.binding(node.value.id, spot)
         flag = self._flags.get(node.attr)
-        if flag is None or not _is_parsed(binding.value, self.module) or binding.index:
+        if self.words is None or flag is None or not self._is_namespace(node.value, spot):
             raise CannotTell
         typed = Typed.of(self.words).word(flag, self._flags)
         if typed is not None and flag.converts_to:
@@ -73,6 +70,13 @@ class Options:
         if typed is None and flag.has_default:
             return converted(flag.default, flag) if isinstance(flag.default, str) else flag.default
         raise CannotTell
+
+    def _is_namespace(self, node: ast.expr, spot: Spot) -> bool:
+        """Whether an expression is what the parser gives, or a name of it."""
+        if not isinstance(node, ast.Name):
+            return _is_parsed(node, self.module)
+        binding, _ = self.values.names.binding(node.id, spot)
+        return _is_parsed(binding.value, self.module) and not binding.index
 
 
 def _variable(module: Module) -> str | None:
