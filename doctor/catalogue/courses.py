@@ -65,11 +65,27 @@ class Compared:
 
 
 @record
+class Anew:
+    """A run that was to go on from a checkpoint and begins from nothing.
+
+    Args:
+        line: the line that names the checkpoint.
+        losses: how many of its first losses are those of the log's first run, digit for digit; 0 where its first step
+            is told once more.
+
+    """
+
+    line: Observed
+    losses: int
+
+
+@record
 class Courses:
     """All metrics of a run that rules judge or reports draw.
 
-    A file under ``checks/rl/`` or ``checks/numerics/`` declares ``of_courses(courses: Courses) -> Finding | None``,
-    or ``of_quoted`` for what a few lines show, which is told where nothing else says why.
+    A file under ``checks/rl/``, ``checks/numerics/`` or ``checks/checkpoint/`` declares
+    ``of_courses(courses: Courses) -> Finding | None``, or ``of_quoted`` for what a few lines show, which is told where
+    nothing else says why.
 
     Args:
         of: by canonical name.
@@ -79,6 +95,7 @@ class Courses:
         versions: of distributions, as the log and its context tell them.
         excerpt: a person quotes a few lines from the middle of a run: what they show is the trouble, so that a level
             may be judged of as few values as there are.
+        anew: where a run begins from nothing although it names a checkpoint.
         words: of an excerpt: all that it and what a person says beside it hold; "" for a whole log.
 
     """
@@ -90,6 +107,7 @@ class Courses:
     excerpt: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     words: str = ""
+    anew: Anew | None = None
 
     def always(self, name: str, low: float, high: float) -> Course | None:
         """The metric, where all of its values lie within these bounds."""

@@ -17,7 +17,7 @@ from doctor.logs.artifacts import Artifacts
 from doctor.logs.failures import hangs
 from doctor.logs.failures.case import Case
 from doctor.logs.match.problems import Catalogue
-from doctor.logs.metrics import courses, loose, plain
+from doctor.logs.metrics import anew, courses, loose, plain
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv
 from doctor.logs.metrics.lines import numbered
 from doctor.logs.metrics.live import Judge, Live, merged, track_of, track_of_log
@@ -33,8 +33,6 @@ from doctor.logs.read.streams import STDIN
 
 #: of earlier runs that are named
 MOST_ENDS = 5
-#: logs without metrics that are looked through for plain words: of a thousand ranks the first ones tell the same
-_MOST_IN_WORDS = 64
 
 
 class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the message says how
@@ -149,25 +147,26 @@ def judged(
         rows = _rows_of(metric, gathered.lost)
         gathered.judge.take(place, track_of(metric.path, table.passed(rows) if table is not None else rows))
     live = gathered.judge.finish()
-    found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries)
+    found, crashed = courses.judged(gathered.case, live, total, catalogue.entries)
     if not found and all(each.severity is INFO for each in live.findings):
         # where a few lines go is a symptom: it is told where nothing says why
-        found, crashed = courses.judged(gathered.case, live.courses, total, catalogue.entries, "of_quoted")
+        found, crashed = courses.judged(gathered.case, live, total, catalogue.entries, "of_quoted")
     behind = [each for each in found if each.severity is INFO]  # a note says less than a rule that saw it happen
     before = [each for each in found if each.severity is not INFO]
     return (replace(live, findings=merged((*before, *live.findings, *behind))) if found else live), crashed
 
 
 def _in_words(gathered: Gathered) -> int | None:
-    """Judge metrics in plain words, of logs in no known notation; how many steps the run of a short one is to have."""
+    """Judge metrics of short logs in a notation of their own; how many steps their run is to have."""
     case, total = gathered.case, None
     quoted = case.lines <= loose.MOST_LINES and not case.failures
-    told = enumerate(zip(case.sources, case.kept, strict=False))
-    untold = [(place, *pair) for place, pair in told if not gathered.judge.knows(place)]
-    for place, source, kept in untold if quoted else untold[:_MOST_IN_WORDS]:
+    for place, (source, kept) in enumerate(zip(case.sources, case.kept, strict=False)):
+        if gathered.judge.knows(place) or not kept or kept[-1][0] > loose.MOST_LINES:
+            continue
         excerpt = loose.read(source.path, kept) if quoted else loose.Excerpt([], None)
         rows = excerpt.rows or plain.read(source.path, kept, gathered.year)
-        gathered.judge.take(place, track_of(source.path, rows))
+        again = anew.fallen_back(anew.of_rows(rows), kept, source.path) if not excerpt.rows else None
+        gathered.judge.take(place, track_of(source.path, rows, again))
         total = excerpt.total if excerpt.total is not None else total
     return total
 

@@ -57,7 +57,7 @@ def test_chance_is_seldom_taken_for_a_rise() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("key", ["unrisen", "unimproved", "unshown"])
-def test_a_run_without_a_sign_is_not_called_healthy_and_does_not_alarm(tmp_path: Path, language: str, key: str) -> None:
+def test_a_run_without_a_sign_is_not_called_healthy(tmp_path: Path, language: str, key: str) -> None:
     rows = ""
     for each in range(6):
         reward = f"'reward': 0.{4 + each % 2}, " if key == "unrisen" else ""
@@ -68,4 +68,5 @@ def test_a_run_without_a_sign_is_not_called_healthy_and_does_not_alarm(tmp_path:
     report = as_dict(examine([str(path)], prepared=prepared_once()).diagnosis)
     assert report["judged"]["not_seen"][0] == key
     assert verdict_of(report, WORDS[language]) == WORDS[language][f"verdict_{key}"]
-    assert (report["verdict"], report["findings"], level_of(report)) == ("unknown", [], "good")
+    level = "good" if key == "unshown" else "warning"  # most trainings print no score; one that got no better alarms
+    assert (report["verdict"], report["findings"], level_of(report)) == ("unknown", [], level)

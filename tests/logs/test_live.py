@@ -74,11 +74,12 @@ def directly(points: list[Point]) -> dict[str, tuple[int | None, str, str]]:
 
 def as_verl(points: list[Point]) -> str:
     """One line a step, as veRL prints it, with its time in front where it has one."""
-    rows: dict[tuple[int | None, int | None], list[str]] = {}
+    rows: dict[tuple[int | None, int | None, int | None], list[str]] = {}
     for each in points:
-        rows.setdefault((each.step, each.t_ns), []).append(f"{each.name}:{each.value!r}")
+        rows.setdefault((each.step, each.t_ns, each.rank), []).append(f"{each.name}:{each.value!r}")
     lines = (
-        f"{stamp(t_ns)}step:{step} - global_seqlen/mean:9 - {' - '.join(row)}\n" for (step, t_ns), row in rows.items()
+        f"{'' if rank is None else f'[rank{rank}]: '}{stamp(t_ns)}step:{step} - global_seqlen/mean:9 - {' - '.join(row)}\n"
+        for (step, t_ns, rank), row in rows.items()
     )
     return "".join(lines)
 

@@ -24,7 +24,7 @@ PREPARED = prepared_once()
 #: form of one's own; a run that begins anew though it was to go on; a difference under a name of one's own, metrics of
 #: two roles, and a KL that is 0.015 over all updates and should be 0 in the first
 MISSED = {
-    "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torl-sandbox-placeholder", "surogate-begins-anew",
+    "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torl-sandbox-placeholder",
     "milesdiffusion-merged-adapter", "ssp-old-logprobs-after-update",
     "rlinf-kl-not-zero-at-first",
 }  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, found
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.signature import Hits
@@ -65,4 +66,15 @@ def explain(hits: Hits) -> Finding | None:
         PROBLEM, LOG_MESSAGE_PART if part else LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,
         where=hits.where(), evidence=hits.evidence(), part=part, confidence=LIKELY if part else CONFIRMED,
         path="/".join((path or folder or holder or "").split("/")[-2:]),
+    )  # fmt: skip
+
+
+def of_courses(courses: Courses) -> Finding | None:
+    """A run that names a checkpoint and begins from nothing all the same."""
+    anew = courses.anew
+    if anew is None:
+        return None
+    where = Where(file=anew.line.origin.source, line=anew.line.origin.line)
+    return found(
+        PROBLEM, TOML["anew"], confidence=LIKELY, where=where, evidence=(anew.line,), losses=anew.losses or "",
     )  # fmt: skip

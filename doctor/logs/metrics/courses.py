@@ -16,11 +16,12 @@ from doctor.catalogue.series import ALIASES
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.metrics import loose
+from doctor.logs.metrics.live import Live
 from doctor.logs.read.context import settings_in
 from doctor.logs.told.context import said_in
 from doctor.logs.told.said import value_of
 
-_AREAS = ("rl", "numerics", "data", "python")
+_AREAS = ("rl", "numerics", "data", "python", "checkpoint")
 _NOT_SETTINGS = frozenset({"variable", "package", "python", "gpu", "command", "raised", "fact"})
 _OPTION = later(r"(?:^|[\s(,])-{0,2}(?P<name>[A-Za-z][\w.\-]{1,60}?)\s?[=:]\s?(?P<value>[-+\w.]{1,30})")
 _FLAG = later(r"--(?P<name>[A-Za-z][\w\-]{1,50}) (?P<value>[-+]?\d[\w.]{0,20})(?=\s|$)")
@@ -56,9 +57,10 @@ FACTOR = 1.5
 
 
 def judged(
-    case: Case, found: Mapping[str, Course], total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
+    case: Case, live: Live, total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
 ) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
     """What the laws over whole courses say, or those over what a few lines show; a bug of ours costs only that."""
+    found = live.courses
     short = case.lines <= _EXCERPT and not (case.failures or case.exits)
     # whoever quotes lines to the end quotes a run that is over, unless words beside it say what ails it
     excerpt = short and not (end_of(case) and not case.given.text)
@@ -68,7 +70,7 @@ def judged(
         total = total if total is not None else (case.marks.steps or (0, None))[1]
         words = _words(case) if short else ""
         courses = Courses(
-            found, settings_of(case), total, tuple(compared(case, found)), excerpt, _versions(case), words
+            found, settings_of(case), total, tuple(compared(case, found)), excerpt, _versions(case), words, live.anew
         )
         answers = (
             function(courses)

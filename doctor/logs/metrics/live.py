@@ -12,7 +12,7 @@ from typing import Any
 from doctor.base.patterns import later
 from doctor.base.record import mutable, record
 from doctor.catalogue.columns import MetricRow, Stretch, points_of, stretches
-from doctor.catalogue.courses import Course
+from doctor.catalogue.courses import Anew, Course
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.rules import RuleEngine
@@ -53,6 +53,7 @@ class Live:
         not_seen: what the metrics cannot tell of, so that "healthy" does not cover it, see `doctor.logs.metrics.seen`.
         unjudged: metrics that no rule judges, in alphabetical order.
         courses: the metrics that rules judge or reports draw, by name.
+        anew: where a run that names a checkpoint begins from nothing.
         unlearnt: what keeps them from showing that the run learnt, see `doctor.logs.metrics.gain`.
 
     """
@@ -67,6 +68,7 @@ class Live:
     unjudged: tuple[str, ...] = ()
     courses: Mapping[str, Course] = field(default_factory=dict)
     unlearnt: str = gain.UNSHOWN
+    anew: Anew | None = None
 
 
 @mutable
@@ -81,6 +83,7 @@ class Track:
         pace: when a log's metric lines were written; None for a file of metrics.
         losses: how many values of the loss it holds.
         names: of its rows, one kind of rows each.
+        anew: where a run that names a checkpoint begins from nothing.
         findings, crashed: what came of it, once it is closed; then there is no engine any more.
 
     """
@@ -92,6 +95,7 @@ class Track:
     pace: Pace | None = None
     losses: int = 0
     names: set[tuple[str, ...]] = field(default_factory=set)
+    anew: Anew | None = None
     findings: tuple[Finding, ...] = ()
     crashed: Mapping[str, str] = field(default_factory=dict)
 
@@ -158,20 +162,21 @@ class Track:
             self.close()
 
 
-def track_of(path: str, rows: Iterable[MetricRow]) -> Track | None:
-    """One source of metrics, judged as far as it can be alone; None where it holds none."""
+def track_of(path: str, rows: Iterable[MetricRow], anew: Anew | None = None) -> Track | None:
+    """One source of metrics, judged as far as it can be alone; None where it holds none. `anew` is as in `Track`."""
     rows = iter(rows)
     first = next(rows, None)
     if first is None:
         return None
     track = Track(path, RuleEngine(rules()))
     track.take(chain((first,), rows))
+    track.anew = anew
     track.settle()
     return track
 
 
 def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: MetricsCsv | None = None, *,
-                 labelled: bool = False) -> Track | None:  # fmt: skip
+                 labelled: bool = False, anew: Anew | None = None) -> Track | None:  # fmt: skip
     """The metric lines of one log, judged; see `track_of`.
 
     Args:
@@ -180,6 +185,7 @@ def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: Met
         year: completes stamps that leave it out.
         table: where every metric is written.
         labelled: whether srun wrote a task number before each line.
+        anew: as in `Track`.
 
     """
     pace = Pace(source.path)
@@ -197,6 +203,7 @@ def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: Met
         track.pace = pace
     if track is not None:
         track.names |= names
+        track.anew = anew
     return track
 
 
@@ -254,6 +261,7 @@ class Judge:
             *seen.witness(told),
             courses,
             gain.missing({name: series for name, (_, series) in longest.items()}),
+            next((track.anew for track in tracks if track.anew is not None), None),
         )
 
 

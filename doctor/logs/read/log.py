@@ -23,8 +23,9 @@ from doctor.logs.lines.nature import NOTES, nature_of
 from doctor.logs.lines.notes import is_notes
 from doctor.logs.lines.prefixes import LEARNT, NODES, RANKS, strip
 from doctor.logs.match.matcher import RawHit, RawHits
+from doctor.logs.metrics import anew, loose, plain
 from doctor.logs.metrics.lines import ToldRange
-from doctor.logs.metrics.live import Track, track_of_log
+from doctor.logs.metrics.live import Track, track_of, track_of_log
 from doctor.logs.read.appended import Last, of_last_run, rows_since, unclear
 from doctor.logs.read.context import Given
 from doctor.logs.read.layouts import Source
@@ -141,10 +142,7 @@ class Reader:
             return [Reading(Case(Given()), error=found.error)] * len(sources)
         found, last = of_last_run(found)
         year = self.settings.year or year_in(found.lines) or time.gmtime().tm_year
-        track = None
-        if not self.settings.rows:
-            rows = rows_since(found.metric_lines(), last.line) if last is not None else found.metric_lines()
-            track = track_of_log(sources[0], rows, year, labelled=found.labelled)
+        track = None if self.settings.rows else _track(found, last, sources[0], year)
         pace = track.pace if track is not None else None
         shared: dict[bool, Reading] = {}
         if len(sources) == 1:
@@ -188,6 +186,20 @@ class Reader:
             case.failures = _ends(case.failures, BRIEF_FAILURES * 3 // 4, BRIEF_FAILURES // 4)
         _thin(case, hits, keep=source.path == STDIN or found.total_lines <= KEPT_LINES)
         return Reading(case, hits, found.counts, ending, cut_off=found.cut_off, labelled=found.labelled, year=year)
+
+
+def _track(found: Scanned, last: Last | None, source: Source, year: int) -> Track | None:
+    """The metrics of the last run of a log, judged; in plain words where it has no notation that is known."""
+    path, told = source.path, [*found.metric_lines()] if last is not None else found.metric_lines()
+    again = None
+    if last is not None:
+        again = anew.repeated(anew.of_lines(told), found.lines, last.line, path)
+        told = rows_since(told, last.line)
+    track = track_of_log(source, told, year, labelled=found.labelled, anew=again)
+    if track is not None or found.total_lines <= loose.MOST_LINES:
+        return track  # those of a short log are read with all that is known of it
+    rows = plain.read(path, found.lines, year)
+    return track_of(path, rows, anew.fallen_back(anew.of_rows(rows), found.lines, path))
 
 
 def year_in(lines: Iterable[tuple[int, str]]) -> int | None:
