@@ -289,7 +289,7 @@ def test_a_read_only_folder_is_refused_before_anything_is_changed(work: Path, tm
         if str(each).startswith("/tmp/"):
             each.chmod(each.stat().st_mode | 0o055)
     program = (
-        "import os, sys; from pathlib import Path; from doctor.mend import journal\n"
+        "import difflib, os, sys; from pathlib import Path; from doctor.mend import journal\n"
         "from doctor.catalogue.plan import Plan, Refused, Safety, rewrite\n"
         "os.setuid(65534)  # nobody; the interpreter may lie where only root reads\n"
         "file = str(Path(sys.argv[1]) / 'zero3.json')\n"
