@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from doctor.base.patterns import later
@@ -19,14 +20,16 @@ from doctor.logs.metrics.names import shared
 
 #: lines with one metric that make it one; what comes less often may be prose
 _LEAST = 3
-#: no line of metrics in words is longer, and no log has more of them that are read
-_LONGEST, _MOST_ROWS = 400, 200_000
+#: no line of metrics in words is longer, no log has more of them that are read, or as many others before the first
+_LONGEST, _MOST_ROWS, _TRIED = 400, 200_000, 1_000
 #: one of these is in every line that is read, in lower case: looking for words is many times as fast
 _HINTS = ("loss", "reward", "fingerprint", "checksum", "accuracy", "rss")
 _FIGURE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?|[-+]?(?:nan|inf)"
 _HELD_OUT = r"(?:eval(?:uation)?|val|valid(?:ation)?|dev|test|held[ -]?out)"
 #: where a value was taken, between its name and the value: `eval loss at the start: 6.4`
 _WHEN = r"(?: (?:at|before|after|the|start|end|beginning|training|it)){1,4}"
+#: behind a name a figure stands close by
+_FOLLOWED = later(r"[^\d]{0,60}?(?:\d|nan|inf)")
 #: what a metric is called -> its canonical name
 _WORDS = (
     (rf"{_HELD_OUT}[ _/-]loss", "eval_loss"),
@@ -43,18 +46,17 @@ _WORDS = (
 )
 _NAMES = tuple(name for _, name in _WORDS)
 _PAIR = later(
-    # another word before it says that it is another loss, or of something else: `aux loss 0.1`, `Mismatch KL 0.2`
-    rf"(?<![\w./\-'\"])(?<![a-z] )(?:{'|'.join(f'(?P<n{at}>{words})' for at, (words, _) in enumerate(_WORDS))})"
+    rf"(?:{'|'.join(f'(?P<n{at}>{words})' for at, (words, _) in enumerate(_WORDS))})"
     # a whole number behind blanks alone may be a count: `reward 5 users`
-    rf"(?:{_WHEN})?(?:\s{{0,3}}[:=]\s{{0,4}}|\s{{1,4}}(?![-+]?\d{{1,30}}(?![.e\d])))(?P<value>{_FIGURE})(?![\w%/])(?!\.\w)",
-    re.IGNORECASE,
+    rf"(?:{_WHEN})?(?:\s{{0,3}}[:=]\s{{0,4}}|\s{{1,4}}(?![-+]?\d{{1,30}}(?![.e\d])))(?P<value>{_FIGURE})(?![\w%/])(?!\.\w)"
 )
+#: what stands right before a name that is only the end of another
+_INSIDE = "./-'\"_"
 _STEP = later(
     r"\b(?:(?:global|train(?:ing)?|optimi[sz]er)[ _])?(?:step|iter(?:ation)?|update)\b\s{0,2}[:=#]?\s{0,2}"
-    r"(?P<step>\d{1,9})\b|\[(?P<of>\d{1,9}) ?/ ?\d{1,9}\]",
-    re.IGNORECASE,
+    r"(?P<step>\d{1,9})\b|\[(?P<of>\d{1,9}) ?/ ?\d{1,9}\]"
 )
-_EPOCH = later(r"\bepoch\b\s{0,2}[:=#]?\s{0,2}\[?(?P<epoch>\d{1,6})(?![.\d])", re.IGNORECASE)
+_EPOCH = later(r"\bepoch\b\s{0,2}[:=#]?\s{0,2}\[?(?P<epoch>\d{1,6})(?![.\d])")
 #: a rank alone in brackets, before a line that tells its step besides
 _RANK = later(r"^(?:\d\d:\d\d:\d\d(?:[.,]\d{1,6})? )?\[(?P<rank>\d{1,5})\] ")
 #: a line of settings has these as well; one of metrics has one of the others
@@ -81,7 +83,13 @@ def read(path: str, lines: Sequence[tuple[int, str]], year: int) -> list[MetricR
         year: completes stamps that leave it out.
 
     """
-    found = [line for number, text in lines if (line := _line(number, text, year)) is not None][:_MOST_ROWS]
+    whole = "\n".join([text for _, text in lines]).lower()
+    hints = tuple(hint for hint in _HINTS if hint in whole)
+    if not hints:
+        return []
+    if not any(_line(number, text, year, hints) for number, text in _some(lines, hints)):
+        return []
+    found = [line for number, text in lines if (line := _line(number, text, year, hints)) is not None][:_MOST_ROWS]
     counts = Counter(name for line in found for name in line.told)
     known = {name for name, count in counts.items() if count >= _LEAST}
     if not known - _SETTINGS_TOO:
@@ -96,21 +104,37 @@ def read(path: str, lines: Sequence[tuple[int, str]], year: int) -> list[MetricR
     ]
 
 
-def _line(number: int, text: str, year: int) -> _Line | None:
+def _line(number: int, text: str, year: int, hints: tuple[str, ...]) -> _Line | None:
     low = text.lower() if len(text) <= _LONGEST else ""
-    if not any(hint in low for hint in _HINTS) or "{" in low:
+    if not any(hint in low and _FOLLOWED.match(low, low.find(hint)) for hint in hints) or "{" in low:
         return None
     head = strip(text)
+    low = head.text.lower()
     told: dict[str, float] = {}
-    for match in _PAIR.finditer(head.text):
-        told.setdefault(_name(match), float(match["value"]))
+    for match in _PAIR.finditer(low):
+        if _begins(low, match.start()):
+            told.setdefault(_name(match), float(match["value"]))
     if not told:
         return None
-    step, epoch, rank = _STEP.search(head.text), _EPOCH.search(head.text), head.rank
-    if rank is None and (step or epoch) and (alone := _RANK.match(head.text)):
+    step, epoch, rank = _STEP.search(low), _EPOCH.search(low), head.rank
+    if rank is None and (step or epoch) and (alone := _RANK.match(low)):
         rank = int(alone["rank"])
     place = int(step["step"] or step["of"]) if step else None
     return _Line(number, rank, head.time_ns(year), place, int(epoch["epoch"]) if epoch else None, told)
+
+
+def _some(lines: Sequence[tuple[int, str]], hints: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """The first lines of a log that may tell metrics: where none of so many does, the others are prose as well."""
+    worth = (each for each in lines if any(hint in each[1].lower() for hint in hints))
+    return islice(worth, _TRIED)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a name begins at a position: a word before it says that it is another loss, as in `aux loss 0.1`."""
+    before = text[max(0, at - 2) : at]
+    if before[-1:].isalnum() or before[-1:] in tuple(_INSIDE):
+        return False
+    return not (before[-1:] == " " and before[:1].isalpha())
 
 
 def _name(match: re.Match[str]) -> str:

@@ -142,7 +142,7 @@ class Reader:
             return [Reading(Case(Given()), error=found.error)] * len(sources)
         found, last = of_last_run(found)
         year = self.settings.year or year_in(found.lines) or time.gmtime().tm_year
-        track = None if self.settings.rows else _track(found, last, sources[0], year)
+        track = None if self.settings.rows else self._track(found, last, sources[0], year)
         pace = track.pace if track is not None else None
         shared: dict[bool, Reading] = {}
         if len(sources) == 1:
@@ -153,6 +153,20 @@ class Reader:
         said[0].unclear = unclear(found.lines) if last is None and len(said[0].case.failures) > 1 else ()
         said[0].told = found.told if self.settings.rows else said[0].told
         return said
+
+    def _track(self, found: Scanned, last: Last | None, source: Source, year: int) -> Track | None:
+        """The metrics of the last run of a log, judged; in plain words where it has no notation that is known."""
+        path, told = source.path, [*found.metric_lines()] if last is not None else found.metric_lines()
+        again = None
+        if last is not None:
+            again = anew.repeated(anew.of_lines(told), found.lines, last.line, path)
+            told = rows_since(told, last.line)
+        track = track_of_log(source, told, year, labelled=found.labelled, anew=again)
+        # those of a short log are read with all that is known of it; of very many logs others tell the same
+        if track is not None or found.total_lines <= loose.MOST_LINES or self.settings.brief:
+            return track
+        rows = plain.read(path, found.lines, year)
+        return track_of(path, rows, anew.fallen_back(anew.of_rows(rows), found.lines, path))
 
     def _shared(
         self, found: Scanned, source: Source, year: int, pace: Pace | None, shared: dict[bool, Reading]
@@ -186,20 +200,6 @@ class Reader:
             case.failures = _ends(case.failures, BRIEF_FAILURES * 3 // 4, BRIEF_FAILURES // 4)
         _thin(case, hits, keep=source.path == STDIN or found.total_lines <= KEPT_LINES)
         return Reading(case, hits, found.counts, ending, cut_off=found.cut_off, labelled=found.labelled, year=year)
-
-
-def _track(found: Scanned, last: Last | None, source: Source, year: int) -> Track | None:
-    """The metrics of the last run of a log, judged; in plain words where it has no notation that is known."""
-    path, told = source.path, [*found.metric_lines()] if last is not None else found.metric_lines()
-    again = None
-    if last is not None:
-        again = anew.repeated(anew.of_lines(told), found.lines, last.line, path)
-        told = rows_since(told, last.line)
-    track = track_of_log(source, told, year, labelled=found.labelled, anew=again)
-    if track is not None or found.total_lines <= loose.MOST_LINES:
-        return track  # those of a short log are read with all that is known of it
-    rows = plain.read(path, found.lines, year)
-    return track_of(path, rows, anew.fallen_back(anew.of_rows(rows), found.lines, path))
 
 
 def year_in(lines: Iterable[tuple[int, str]]) -> int | None:
