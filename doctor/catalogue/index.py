@@ -15,6 +15,7 @@ import importlib.util
 import json
 import os
 import sys
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -710,17 +711,18 @@ def write(built: Built, folder: Path) -> None:
     (folder / WORDS).write_bytes(built.words)
 
 
-#: several environments, and a checkout under work, share a home
-_KEPT = 6
+#: several environments, and a checkout under work, share a home; what was made a short while ago somebody may be using
+_KEPT, _KEPT_S = 6, 24 * 3600
 
 
 def _sweep(folder: Path) -> None:
-    """Take the oldest catalogues away: each change of a file makes one, of several megabytes."""
+    """Take the oldest catalogues of days before away: each change of a file makes one, of several megabytes."""
     with suppress(OSError):
         for pattern in ("index-*.json", "words-*.jsonl"):
-            by_age = sorted(folder.glob(pattern), key=lambda each: each.stat().st_mtime_ns)
-            for each in by_age[:-_KEPT]:
-                each.unlink(missing_ok=True)
+            by_age = sorted((each.stat().st_mtime, each) for each in folder.glob(pattern))
+            for made, each in by_age[:-_KEPT]:
+                if made < time.time() - _KEPT_S:
+                    each.unlink(missing_ok=True)
 
 
 def _keep(path: Path, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -207,7 +208,10 @@ def test_index_is_kept_and_rebuilt_when_a_file_changes(tmp_path: Path, monkeypat
     assert load({"extra": root})[0].module == "extra.python.one"
 
 
-def test_old_catalogues_are_taken_out_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("days_old", [True, False])
+def test_old_catalogues_are_taken_out_of_the_cache(
+    days_old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root, kept = tmp_path / "problems", tmp_path / "cache" / "grpo-doctor"
     (root / "python").mkdir(parents=True)
@@ -218,7 +222,10 @@ def test_old_catalogues_are_taken_out_of_the_cache(tmp_path: Path, monkeypatch: 
         (root / "python" / "one.py").write_text(text + " " * number)
         assert [entry.id for entry in load({"extra": root})] == [f"PYT{number:03d}"]
         newest = max(kept.glob("index-*.json"), key=lambda each: each.stat().st_mtime_ns)
-    assert len(list(kept.glob("index-*.json"))) == len(list(kept.glob("words-*.jsonl"))) == 6
+        for each in (path for path in kept.iterdir() if days_old and path != newest):
+            os.utime(each, (each.stat().st_mtime - 90_000,) * 2)
+    left = 6 if days_old else 12  # what is young may be in use
+    assert len(list(kept.glob("index-*.json"))) == len(list(kept.glob("words-*.jsonl"))) == left
     assert newest.exists()
     assert (kept / "other.json").exists()
 
