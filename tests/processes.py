@@ -8,12 +8,15 @@ forks of one process, see `tests.commands`.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 _STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "pty.spawn"}
+_UNMARKED = "starts a process ({}): mark it `process`, or use tests.commands.run_doctor"
+_in_threads: list[str] = []  # what threads of the test that runs have tried to start
 _allowed = [True]  # an audit hook cannot be taken away: this tells whether it has anything to say
 
 
@@ -51,11 +54,24 @@ class NoProcesses:
         with allowed():
             return (yield)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        """Fail a test of which a thread has started a process: what is raised there does not reach it."""
+        _in_threads.clear()
+        outcome = yield
+        if _in_threads:
+            pytest.fail(_UNMARKED.format(", ".join(dict.fromkeys(_in_threads))))
+        return outcome
+
     def pytest_sessionfinish(self) -> None:
         """The end of a worker is no test."""
         _allowed[0] = True
 
     @staticmethod
     def _see(event: str, _: object) -> None:
-        if event in _STARTS and not _allowed[0]:
-            pytest.fail(f"starts a process ({event}): mark it `process`, or use tests.commands.run_doctor")
+        if event not in _STARTS or _allowed[0]:
+            return
+        if threading.current_thread() is threading.main_thread():
+            pytest.fail(_UNMARKED.format(event))
+        _in_threads.append(event)
+        raise OSError(_UNMARKED.format(event))

@@ -366,6 +366,7 @@ def _changed() -> Iterator[tuple[str, object]]:
     yield "a list", [JOURNAL]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", [("--all", "--undo"), ("TRL2205/removed", "--undo"), ("TRL2205/removed", "--apply")])
 def test_a_damaged_journal_takes_nothing_back(words: tuple[str, ...], tmp_path: Path, monkeypatch) -> None:
     from doctor.base.state import state_folder

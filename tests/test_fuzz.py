@@ -34,6 +34,7 @@ def test_damaged_inputs_of_every_kind(at: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(200)
+@pytest.mark.process
 def test_the_fuzzer_sees_a_traceback_and_memory(tmp_path: Path) -> None:
     """What it is for: a fault that is put in is found and named by its number."""
     environ = {**os.environ, "DOCTOR_FUZZ_FAULT": "1"}
