@@ -61,7 +61,7 @@ def _draw_warned(warned: Sequence[Mapping[str, Any]], console: Console, words: M
     for each in warned:
         style = "red" if each["severity"] == "error" else "yellow"
         console.print(Text.assemble("  ", (each["id"], style), "  ", (place_of(each["where"]), "cyan")))
-        console.print(Padding(Text(each["headline"].replace("`", "")), (0, 0, 0, 4)))
+        console.print(Padding(Text(each["headline"].replace("`", "")), (0, 0, 0, 4), expand=False))
 
 
 def _draw_since(

@@ -29,22 +29,24 @@ def warned(folder: Path, report: Mapping[str, Any], cwd: str | None) -> list[dic
         return []
     told = {each["id"] for each in report["findings"]}
     return [
-        {**{name: each[name] for name in ("id", "name", "severity", "headline")}, "where": _from(cwd, each["where"])}
-        for each in _findings(folder / "check.json")
-        if each.get("severity") in {"error", "warning"} and each.get("id") not in told
+        {name: each[name] for name in ("id", "name", "severity", "headline", "where")}
+        for each in _findings(folder / "check.json", cwd)
+        if each["severity"] in {"error", "warning"} and each["id"] not in told
     ][:_MOST]
 
 
-def _findings(path: Path) -> list[dict[str, Any]]:
-    """Findings of a saved report; none where it is absent, damaged or of another form."""
+def _findings(path: Path, cwd: str | None) -> list[dict[str, Any]]:
+    """Findings of a saved report without secrets; none where it is absent, damaged or of another form."""
     text = read_text(str(path))
     try:
         kept = json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return []
     found = kept.get("findings") if isinstance(kept, dict) else None
-    shown = [redact(each) for each in found] if isinstance(found, list) else []
-    return [each for each in shown if isinstance(each, dict) and _is_told(each)]
+    whole = [each for each in found if isinstance(each, dict) and _is_told(each)] if isinstance(found, list) else []
+    # the folder is compared before its user's name is taken out
+    shown = [redact({**each, "where": _from(cwd, each["where"])}) for each in whole]
+    return [each for each in shown if isinstance(each, dict)]
 
 
 def _from(cwd: str | None, where: dict[str, Any]) -> dict[str, Any]:

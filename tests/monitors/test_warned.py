@@ -12,7 +12,7 @@ from doctor.monitors.usage.warned import warned
 
 FOUND = {
     "id": "DAT3073/order_of_completion", "name": "code-means-otherwise", "severity": "warning", "headline": "`f` mixes",
-    "where": {"file": "/work/project/judge.py", "line": 62}, "explanation": "why",
+    "where": {"file": "/home/u/project/judge.py", "line": 62}, "explanation": "why",
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def report(verdict: str = "unknown", *ids: str) -> dict[str, Any]:
 def test_errors_and_warnings_are_repeated_with_their_places(tmp_path: Path) -> None:
     note = {**FOUND, "id": "TRL001", "severity": "info"}
     elsewhere = {**FOUND, "id": "HST001", "severity": "error", "where": {"file": "/etc/hosts"}}
-    told = warned(kept(tmp_path, FOUND, note, elsewhere), report(), "/work/project")
+    told = warned(kept(tmp_path, FOUND, note, elsewhere), report(), "/home/u/project")
     assert [(each["id"], each["where"]) for each in told] == [
         ("DAT3073/order_of_completion", {"file": "judge.py", "line": 62}), ("HST001", {"file": "/etc/hosts"}),
     ]  # fmt: skip
