@@ -186,6 +186,7 @@ def _supervised(
     words: tuple[str, ...], run: Any, chosen: dict[str, Any], variables: dict[str, str], voice: Voice
 ) -> int:
     """The command's exit code, with guard and sampler beside it."""
+    from doctor.cli.run_ended import prepare
     from doctor.hang.watching import Watching
     from doctor.monitors.sampler import start
     from doctor.run.supervise import supervise
@@ -197,6 +198,7 @@ def _supervised(
     def on_start(pid: int) -> None:
         if not chosen["no_monitor"]:
             samplers.append(start.start(run, start.Wishes(), pid))
+        prepare()
 
     voice.say("folder", path=short(run.path))
     capture, language = not chosen["no_capture"], voice.language
@@ -237,11 +239,30 @@ def _afterwards(run: Any, code: int, chosen: dict[str, Any], settings: Any, voic
         elif absent is not None:
             voice.say(absent.name, error=absent.error)
     signs = {each["kind"] for each in run.read_events()} & _SIGNS
-    examined = True
     if signs or code not in (0, 128 + signal.SIGINT):
-        examined = _postmortem(run, code, settings, voice)
-    if examined and not chosen["no_monitor"]:
+        if _postmortem(run, code, settings, voice) and not chosen["no_monitor"]:
+            voice.say("usage", path=short(run.path))
+    elif not (code == 0 and _found_nevertheless(run, settings, voice)) and not chosen["no_monitor"]:
         voice.say("usage", path=short(run.path))
+
+
+def _found_nevertheless(run: Any, settings: Any, voice: Voice) -> bool:
+    """Say in two lines what the logs of a run that ended with 0 show; whether anything was said."""
+    from doctor.cli.run_ended import seen
+
+    told = run.read_run()
+    run_s = (told.get("ended_ns", 0) - told.get("started_ns", 0)) / 1e9
+    ended = seen(run, run_s, language=voice.language, ignored=settings.ignored)
+    if not ended.complete:
+        voice.say("not_judged", seconds=f"{ended.seconds:.2g}", path=short(run.path))
+        return True
+    if not ended.findings:
+        return False
+    first, others = ended.findings[0], len(ended.findings) - 1
+    sentence = "found_likely" if first["confidence"] == "likely" else "found"
+    voice.say(sentence, problem=f"{first['id']} {first['name']}", headline=first["headline"])
+    voice.say("found_more" if others else "found_one", count=others, path=short(run.path))
+    return True
 
 
 def _never_started(run: Any, code: int) -> bool:
