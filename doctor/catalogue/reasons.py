@@ -1,10 +1,10 @@
 """Reasons why something was not judged, and names of what is compared between nodes, in the reader's language.
 
 Each is written once, in English, where it arises. `doctor/data/reasons_zh.json`, `readings_zh.json`, `clauses_zh.json`
-(what was examined, in so few words that they are looked for among themselves only) and `notices_zh.json` (what a
-command says of itself, and why it refuses) hold these texts with `{}` where a value stands, and their Chinese with
-`{0}`, `{1}` in the order that Chinese wants. What was captured may be such a text in its turn. A text that the table
-lacks stays as it is.
+(what was examined, in so few words that they are looked for among themselves only), `notices_zh.json` (what a command
+says of itself, and why it refuses) and `help_zh.json` (what `--help` of a command says) hold these texts with `{}`
+for a value, and their Chinese with `{0}`, `{1}` in the order that Chinese wants. What was captured may be such a text
+in its turn. A text that the table lacks stays as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SENTENCES = frozenset({"message", "reason", "what"})
 _WORD = later(r"[^\W\d_]")
 _DATA = Path(__file__).parent.parent / "data"
-Kind = Literal["reasons", "readings", "clauses", "notices"]
+Kind = Literal["reasons", "readings", "clauses", "notices", "help"]
 
 
 @cache

@@ -96,9 +96,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command when there is none of that name."""
+        """Name the nearest command when there is none of that name; its help is in the language of the call."""
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError:
             from difflib import get_close_matches
 
@@ -108,6 +108,21 @@ class LazyGroup(click.Group):
             hint = f" The nearest is `{near[0]}`." if near else ""
             msg = f"There is no command `{args[0]}`.{hint}"
             raise click.UsageError(msg, ctx) from None
+        return name, None if command is None else _in_its_language(command, rest), rest
+
+
+def _in_its_language(command: click.Command, words: list[str]) -> click.Command:
+    """The command, with Chinese help where its words ask for help and the call is in Chinese."""
+    own = words[: words.index("--")] if "--" in words else words
+    if "--help" not in own and "-h" not in own:
+        return command
+    from doctor.cli.options import spoken
+
+    if spoken(words) != "zh":
+        return command
+    from doctor.cli.chinese_help import chinese
+
+    return chinese(command)
 
 
 def _file_meant(word: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections.abc import Mapping
@@ -34,7 +35,8 @@ class FixCommand(click.Command):
 
         if args and args[0] in SUBCOMMANDS:
             module = importlib.import_module(f"doctor.cli.{SUBCOMMANDS[args[0]][0]}")
-            chosen: click.Command = module.command
+            chosen: click.Command = copy.copy(module.command)
+            chosen.context_class = self.context_class
             return chosen.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

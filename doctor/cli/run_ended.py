@@ -11,8 +11,8 @@ from doctor.base.record import record
 from doctor.run.console import thread
 from doctor.run.folder import RunDir, context_of
 
-#: what the end of a run waits for the judgement, for a job script continues after it: a second or so, and of a long run,
-#: whose logs are large, a thousandth of its time, but never longer than the last
+#: how long the end of a run waits for the judgement, since a job script continues after it: about a second. Of a long
+#: run, whose logs are large, a thousandth of its time, within the last limit
 _LEAST_S, _SHARE, _MOST_S = 1.5, 0.001, 10.0
 
 

@@ -1,4 +1,4 @@
-"""A run that ended with 0 and went wrong all the same: its end says so in two lines, and waits for that hardly at all."""
+"""A run that ended with 0 and went wrong all the same: its end says so in two lines, after a bounded time."""
 
 from __future__ import annotations
 
