@@ -32,6 +32,8 @@ _ENDS = (".", "。", "`", ")", ")", "}")
 _ADDRESS = re.compile(r"https://[^\s]+\.[^\s]+")
 _SMALL_TALK = re.compile(r"(?i)\b(please|simply)\b|might possibly")
 _QUOTED = re.compile(r"`[^`]*`")
+#: the beginning of `[?name|...?]`
+_OPENED = re.compile(r"\[[?!]\w+\|")
 
 
 def faults_of_catalogue() -> Iterator[str]:
@@ -247,6 +249,9 @@ def _faults_of_text(part: str, text: str) -> Iterator[str]:
         yield f"the {part} looks like a secret, which would be taken out of a report"
     if UNFILLED in text:
         yield f"the {part} is not filled in"
+    rest = OPTION.sub("", text)
+    if "?]" in rest or _OPENED.search(rest):
+        yield f"the {part} has a `[?name|...?]` without its beginning or its end"
 
 
 def _faults_of_signature(signature: Signature, ids: set[str]) -> Iterator[str]:

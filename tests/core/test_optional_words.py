@@ -10,7 +10,7 @@ from doctor.catalogue.finding import Message, Words, found
 from doctor.catalogue.index import load
 from doctor.catalogue.problem import ERROR, Problem
 from doctor.catalogue.problem_files import declared
-from doctor.cli.dev_lint import faults_of
+from doctor.cli.dev_lint import _faults_of_text, faults_of
 
 PROBLEM = Problem(id="VLL901", name="made-up", severity=ERROR, since="0.1")
 TEXT = "more wanted[?total| on a card of {total}?][?free|, {free} free?][!free|, none free?] ({who})"
@@ -49,3 +49,17 @@ def test_languages_that_depend_on_other_values_are_a_fault() -> None:
     ]
     assert len(with_parts) >= 40
     assert not [fault for each in with_parts for fault in faults_of(each, ids) if "[?" in fault]
+
+
+@pytest.mark.parametrize(
+    ("text", "faulty"),
+    [
+        (TEXT, False),
+        ("once (not at all)?]: a mean|too often", True),
+        ("a card[?total| of {total}", True),
+        ("`a[0]`?", False),
+    ],
+)
+def test_a_part_without_its_beginning_or_its_end_is_a_fault(text: str, faulty: bool) -> None:
+    found_ = [each for each in _faults_of_text("headline", text) if "without its beginning or its end" in each]
+    assert bool(found_) is faulty
