@@ -13,6 +13,9 @@ from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.app import USAGE
 
+#: what a post-mortem says of a file in which nothing is recognised
+_NO_RUN = "UNK003"
+
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="ID|NAME|ERROR TEXT")
@@ -75,6 +78,9 @@ def _of_text(text: str, form: str, language: str) -> int:
     done = examine((str(path),), language=language)
     report = options.report_of(done.diagnosis, language)
     report = json.loads(json_text(report).replace(json.dumps(str(path))[1:-1], "text"))
+    if form == "text" and {each["id"] for each in report["findings"]} == {_NO_RUN}:
+        options.notice("No known problem has this text. A whole log shows more: `doctor postmortem LOG`.")
+        return 1
     options.show_report(report, form, None, language, verbose=False)
     return 0 if report["verdict"] == "known" else 1
 
@@ -132,4 +138,7 @@ def _say_unknown(problem: str, entries: Any) -> None:
     names = [each.id for each in entries] + [each.name for each in entries]
     near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
     hint = f" Near it: {', '.join(near)}." if near else ""
+    if Path(problem).exists():
+        options.notice(f"There is no problem `{problem}`. It is a path: `doctor postmortem {problem}` reads it.")
+        return
     options.notice(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.")

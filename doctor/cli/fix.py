@@ -161,14 +161,16 @@ def recover(language: str) -> None:
 
 def _list(reports: list[Any], language: str) -> int:
     """What reports hold that has a fix."""
-    found = {
-        each["remedy"]["fix"]: f"  {each['remedy']['fix']} {each['name']}  {each['headline']}"
-        for report in reports
-        for each in report["findings"]
-        if each["remedy"]["fix"]
-    }
+    found = {each["remedy"]["fix"]: each for report in reports for each in report["findings"] if each["remedy"]["fix"]}
     phrases = _PHRASES[language]
-    click.echo("\n".join([phrases["list"], *found.values(), phrases["how"]]) if found else phrases["none"])
+    if not found:
+        click.echo(phrases["none"])
+        return 0
+    from doctor.render.console import console_for, draw_fixable
+
+    click.echo(phrases["list"])
+    draw_fixable(found.values(), console_for(sys.stdout))
+    click.echo(phrases["how"])
     return 0
 
 

@@ -67,9 +67,10 @@ def draw(rows: Rows, names: tuple[str, str], console: Console, language: str) ->
     console.print(Text(headline(rows, words), style="bold" if changed else ""))
     if changed:
         console.print(_table(changed, words, noise=True))
-    console.print()
     shown, left_out = kept(rows)
-    console.print(_table(shown, words, noise=False))
+    if shown:
+        console.print()
+        console.print(_table(shown, words, noise=False))
     if left_out:
         console.print(Text(words["more"].format(count=left_out), style="dim"))
 
@@ -87,7 +88,7 @@ def page(rows: Rows, names: tuple[str, str], language: str) -> str:
     return "\n".join((
         f"<h1>{escape(headline(rows, words)[:-1])}</h1>", f'<dl class="runs">{told}</dl>',
         _html(changed, words, noise=True) if changed else "", f"<h2>{escape(words['all'])}</h2>" if changed else "",
-        _html(shown, words, noise=False), more,
+        _html(shown, words, noise=False) if shown else "", more,
     ))  # fmt: skip
 
 

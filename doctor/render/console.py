@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -253,7 +253,7 @@ def _draw_footer(report: dict[str, Any], console: Console, words: Any) -> None:
 
 
 def _draw_closing(report: dict[str, Any], console: Console, words: Any) -> None:
-    """On a terminal the errors once more, a line each: the first of them has scrolled away."""
+    """On a terminal the errors once more, headlines only: the first of them has scrolled away."""
     findings = [finding for finding, _ in told_once(report["findings"])]
     errors = [each for each in findings if each["severity"] == "error"]
     if len(findings) < _SCROLLS or not errors:
@@ -261,8 +261,10 @@ def _draw_closing(report: dict[str, Any], console: Console, words: Any) -> None:
     console.print()
     console.print(Text(words["closing_title"], style="bold"))
     for each in errors:
-        line = Text.assemble((f"  {each['id']} ", "bold red"), prose(each["headline"]))
-        console.print(_said_only(line), soft_wrap=True)
+        line = Text.assemble((f"{each['id']} ", "bold red"), prose(each["headline"]))
+        for number, part in enumerate(wrapped(line, console, max(20, console.width - 4))):
+            part.rstrip()
+            console.print(Text(" " * (4 if number else 2)) + _said_only(part))
 
 
 def _draw_skips(skipped: list[dict[str, Any]], console: Console, words: Any) -> None:
@@ -307,6 +309,14 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 #: columns of the terminal that the last cell of a table needs, which folds; fewer, and each row is drawn as lines
 _LAST_CELL = 16
+
+
+def draw_fixable(findings: Iterable[Mapping[str, Any]], console: Console) -> None:
+    """Findings that have a fix: what to type after `doctor fix`, then the headline."""
+    for each in findings:
+        console.print(Text.assemble("  ", (each["remedy"]["fix"], "bold"), f" {each['name']}"), soft_wrap=True)
+        for part in _wrapped(prose(each["headline"]), console, indent=4):
+            console.print(part)
 
 
 def draw_table(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:

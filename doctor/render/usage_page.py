@@ -51,7 +51,8 @@ class Moment:
 
 
 STYLE = """
-.usage { overflow-x: auto; } .usage table { border-collapse: collapse; width: 100%; }
+.usage { overflow-x: auto; } .usage + .usage { margin-top: 1rem; }
+.usage table { border-collapse: collapse; width: 100%; }
 .usage th { text-align: right; font-size: .8rem; color: var(--soft); font-weight: 600; padding: .2rem .6rem; }
 .usage td { text-align: right; font-variant-numeric: tabular-nums; padding: .2rem .6rem; white-space: nowrap;
   border-top: 1px solid var(--line); }
@@ -221,10 +222,13 @@ def _gpus(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:
         more = words["left_out"].format(count=usage["hosts_left_out"]) if usage["hosts_left_out"] else ""
         return _table(head[1], [row for _, row in rows_of_hosts]) + (f"<p>{escape(more)}</p>" if more else "")
     columns = [each for each in COLUMNS if any(gpu[each[1]] is not None for gpu in gpus)]
+    roles = any(gpu["roles"] for gpu in gpus)
     rows = [
-        [gpu["label"], *(shown(gpu[key], form) for _, key, form in columns), ", ".join(gpu["roles"])] for gpu in gpus
+        [gpu["label"], *(shown(gpu[key], form) for _, key, form in columns), *([", ".join(gpu["roles"])] * roles)]
+        for gpu in gpus
     ]
-    return _table([words["gpu"], *(words[head] for head, _, _ in columns), words["roles"]], rows) if gpus else ""
+    heads = [words["gpu"], *(words[head] for head, _, _ in columns), *([words["roles"]] * roles)]
+    return _table(heads, rows) if gpus else ""
 
 
 def _phases(usage: Mapping[str, Any], words: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ _GPU = {
     "sm_active_pct": "SM active %", "gpu_busy_pct": "GPU busy % (utilization.gpu)",
     "tensor_active_pct": "tensor active %", "power_w": "power W", "memory_used_mib": "GPU memory MiB",
     "sm_clock_mhz": "SM clock MHz",
-    "temperature_c": "temperature C",
+    "temperature_c": "temperature °C",
 }  # fmt: skip
 _HOST = {"cpu_pct": "host CPU %", "memory_used_mib": "host memory MiB", "shm_used_mib": "shared memory MiB"}
 

@@ -23,7 +23,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "activity_from": "No phase was marked: found from the activity itself.",
         "hours_line": "{idle:.2f} of {all:.2f} GPU-hours were idle ({share:.0f} %).",
         "minutes_line": "{idle:.1f} of {all:.1f} GPU-minutes were idle ({share:.0f} %).",
-        "no_truth": "True SM activity is not available here: `busy` counts time in which some kernel was resident, on "
+        "no_truth": "True SM activity is not available here: busy % counts time in which some kernel was resident, on "
         "however few SMs. Read it together with the power.",
         "machine": "machine", "cpu": "CPU %", "cpu_max": "highest", "ram": "memory GiB", "shm": "shared memory GiB",
         "swap": "swap GiB", "read": "read", "written": "written", "received": "received", "sent": "sent",
@@ -40,7 +40,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "activity_from": "没有标记阶段:由活跃度推断。",
         "hours_line": "{all:.2f} GPU 小时中有 {idle:.2f} 空闲({share:.0f} %)。",
         "minutes_line": "{all:.1f} GPU 分钟中有 {idle:.1f} 空闲({share:.0f} %)。",
-        "no_truth": "此处无法得到真实的 SM 活跃度:`占用` 只表示有内核驻留,无论用了多少 SM。请与功率一起看。",
+        "no_truth": "此处无法得到真实的 SM 活跃度:占用 % 只表示有内核驻留,无论用了多少 SM。请与功率一起看。",
         "machine": "机器", "cpu": "CPU %", "cpu_max": "最高", "ram": "内存 GiB", "shm": "共享内存 GiB",
         "swap": "交换 GiB", "read": "读盘", "written": "写盘", "received": "接收", "sent": "发送",
     },
@@ -122,7 +122,8 @@ def draw_usage(usage: Mapping[str, Any], console: Console, language: str) -> Non
     if rows := machine_rows(usage, words):
         if usage["gpus"]:
             console.print()
-        console.print(_plain(rows))
+        for table in _machines(rows, console.width):
+            console.print(table)
     if usage["phases"]:
         console.print()
         console.print(_phases(usage, words, console.width))
@@ -236,13 +237,27 @@ def _of_machine(value: float | None, whole: float | None, form: str) -> str:
     return f"{value / 1024:.1f} GiB" if value >= 1024 else f"{value:.0f} MiB"
 
 
-def _plain(rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first column stands left; heads fold."""
+def _machines(rows: Sequence[Sequence[str]], width: int) -> list[Table]:
+    """A row per machine; if even heads folded between words do not fit, a table per machine with a line per figure."""
+    head, *machines = rows
+    room = width - max(cell_len(row[0]) for row in rows)
+    figures = [row[1:] for row in machines]
+    if _folded(head[1:], figures) > room:
+        return [_upright(head, row) for row in machines]
     table = Table(box=None, pad_edge=False)
-    for number, head in enumerate(rows[0]):
-        table.add_column(head, justify="right" if number else "left", overflow="fold")
-    for row in rows[1:]:
+    table.add_column(head[0])
+    _add_figures(table, head[1:], figures, room)
+    for row in machines:
         table.add_row(*row)
+    return [table]
+
+
+def _upright(head: Sequence[str], row: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(head[0])
+    table.add_column(row[0], justify="right", overflow="fold")
+    for name, cell in zip(head[1:], row[1:], strict=True):
+        table.add_row(name, cell)
     return table
 
 
@@ -271,6 +286,21 @@ def _phases(usage: Mapping[str, Any], words: Mapping[str, str], width: int) -> T
     return table
 
 
+#: figures of a comparison, as a person reads them
+_FIGURES: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "gpu_hours": "GPU hours", "idle_gpu_hours": "idle GPU hours", "sm_active_pct": "SM active %",
+        "gpu_busy_pct": "GPU busy %", "tensor_active_pct": "tensor active %", "power_w": "power W",
+        "memory_peak_mib": "peak memory MiB", "activity_pct": "activity %",
+    },
+    "zh": {
+        "seconds": "秒", "gpu_hours": "GPU 小时", "idle_gpu_hours": "空闲 GPU 小时", "sm_active_pct": "SM 活跃 %",
+        "gpu_busy_pct": "GPU 占用 %", "tensor_active_pct": "张量活跃 %", "power_w": "功耗 W",
+        "memory_peak_mib": "显存峰值 MiB", "activity_pct": "活跃度 %",
+    },
+}  # fmt: skip
+
+
 def draw_comparison(first: Mapping[str, Any], second: Mapping[str, Any], console: Console, language: str) -> None:
     """Two runs side by side."""
     words = WORDS[language]
@@ -279,8 +309,12 @@ def draw_comparison(first: Mapping[str, Any], second: Mapping[str, Any], console
     for head in ("before", "after", "change"):
         table.add_column(words[head], justify="right")
     for name, one, other in compared(first, second):
+        if not one and not other:  # neither run has it: no GPU, or no such counter
+            continue
         change = f"{100 * (other - one) / one:+.0f} %" if one and other is not None else "·"
-        table.add_row(name, shown(one, ",.2f"), shown(other, ",.2f"), change)
+        phase, _, figure = name.rpartition(" ")
+        label = f"{phase} {_FIGURES[language].get(figure, figure)}".strip()
+        table.add_row(label, shown(one, ",.2f"), shown(other, ",.2f"), change)
     console.print(table)
 
 

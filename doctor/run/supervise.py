@@ -30,6 +30,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 _SENTENCES = {
     "en": {
         "not_started": "`{command}` cannot be started: {reason}",
+        "not_on_path": "`{command}` cannot be started: it is a file in this folder, and no program of that name is on "
+        "PATH; `{start}` starts it",
         "not_kept": "the console is not kept: {reason}",
         "unkept": "the console is not kept completely: {reason}; the command is not affected",
         "slow": "the disk is too slow",
@@ -38,6 +40,7 @@ _SENTENCES = {
     },
     "zh": {
         "not_started": "无法启动 `{command}`:{reason}",
+        "not_on_path": "无法启动 `{command}`:它是当前目录中的文件,PATH 中没有这个名称的程序;`{start}` 可以启动它",
         "not_kept": "未保存控制台输出:{reason}",
         "unkept": "控制台输出未完整保存:{reason};命令不受影响",
         "slow": "磁盘太慢",
@@ -97,7 +100,7 @@ def supervise(
             child = _started(argv, {**os.environ, **(environment or {}), VARIABLE: str(run.path)}, console)
         except OSError as exc:
             code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
-            say("not_started", command=argv[0], reason=exc.strerror)
+            _say_why_not(say, argv[0], exc)
         else:
             if on_start is not None:
                 with suppress(Exception):  # whatever it starts is ours, and a bug of ours must not touch the run
@@ -107,6 +110,15 @@ def supervise(
     if not folder.note_end(unkept, ended_ns=time.time_ns(), exit=code):
         say("silent")
     return code
+
+
+def _say_why_not(say: partial[None], command: str, exc: OSError) -> None:
+    """Why the command was not started; `No such file` of a file that is there would mislead."""
+    if isinstance(exc, FileNotFoundError) and os.sep not in command and Path(command).is_file():
+        program = {".py": "python ", ".sh": "bash "}.get(Path(command).suffix, f".{os.sep}")
+        say("not_on_path", command=command, start=program + command)
+    else:
+        say("not_started", command=command, reason=exc.strerror)
 
 
 def _started(argv: Sequence[str], variables: dict[str, str], console: Optional[Console]) -> subprocess.Popen[bytes]:

@@ -65,7 +65,11 @@ def read(path: Path) -> Usage:
         elif "," in first and re.search(r"\b(timestamp|utilization\.gpu|memory\.used|power\.draw)", first):
             rows = _query(first, lines, path, usage)
         else:
-            raise NotUsage(f"{path} is neither the doctor's nor nvidia-smi's (it begins with `{first[:60]}`)")
+            said = first[:60]
+            raise NotUsage(
+                f"{path} is not a CSV file of the doctor or of nvidia-smi (it begins with `{said}`); "
+                "for a log: doctor postmortem"
+            )
         _fill(usage, rows)
     if not any(usage.gpus.values()):
         raise NotUsage(f"{path} has a header and no row that could be read")

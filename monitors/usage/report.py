@@ -85,7 +85,7 @@ def _missing(usage: Usage) -> dict[str, str]:
 
 def clauses(usage: Usage, summary: Summary) -> list[str]:
     """What was examined, one clause each."""
-    said = [duration(summary.seconds)]
+    said = [duration(summary.seconds)] if summary.seconds >= 0.5 else []
     cards = [key for key in usage.gpus if key.mig is None]
     said.append(f"{len(cards)} GPU{'' if len(cards) == 1 else 's'}" if cards else "no GPU sampled")
     sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.catalogue.index import load
 from doctor.catalogue.manual_zh import manual_zh
-from tests.cli.test_commands import run_doctor
+from tests.commands import run_doctor
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -61,3 +61,13 @@ def test_the_option_wins_over_the_locale(tmp_path: Path) -> None:
     page = run_doctor("explain", "GPU004", "--lang", "en", cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"}).stdout
     assert "## What to do" in page
     assert not CHINESE.search(page)
+
+
+def test_a_text_that_no_problem_knows_and_a_path_are_said_to_be_that(tmp_path: Path) -> None:
+    done = run_doctor("explain", "nothing of the kind is known", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("No known problem has this text.")
+    (tmp_path / "train.log").write_text("")
+    done = run_doctor("explain", "train.log", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "It is a path: `doctor postmortem train.log` reads it." in done.stderr

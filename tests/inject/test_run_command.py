@@ -228,6 +228,17 @@ def test_a_command_that_does_not_exist_is_127(tmp_path: Path) -> None:
     assert "guard" not in done.stderr
 
 
+def test_a_script_without_its_interpreter_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("")
+    done = doctor_run(tmp_path, *QUIET, "--", "train.py")
+    assert done.returncode == 127
+    assert (
+        "it is a file in this folder, and no program of that name is on PATH; `python train.py` starts it"
+        in done.stderr
+    )
+    assert "No such file" not in done.stderr
+
+
 def test_what_hinders_the_command_is_said_in_chinese_too(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, *QUIET, "--lang", "zh", "--", "no-such-program")
     assert done.returncode == 127

@@ -395,7 +395,7 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
     for name, active in (("a", 40), ("b", 60)):
         written(tmp_path / name, 50, 1, lambda _gpu, _at, active=active: gpm(active))
     shown = doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b")).stdout
-    assert re.search(r"sm_active_pct +40\.00 +60\.00 +\+50 %", shown)
+    assert re.search(r"SM active % +40\.00 +60\.00 +\+50 %", shown)
     rows = json.loads(doctor("--compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "json").stdout)["rows"]
     assert {"what": "sm_active_pct", "first": 40.0, "second": 60.0} in rows
     assert doctor("--compare", str(tmp_path / "a")).returncode == 2
