@@ -90,7 +90,7 @@ def tell_undone(newest_first: list[Any], language: str) -> None:
     """Take plans back, all or none, and say which.
 
     Raises:
-        Refused: one cannot be taken back; nothing was changed.
+        Refused: one cannot be undone; nothing was changed.
 
     """
     from doctor.mend import journal

@@ -75,7 +75,7 @@ def _row(node: Mapping[str, Any]) -> dict[str, Any]:
         "file": None,
         "name": node["name"] or node["address"] or node["id"][:8],
         "state": "silent",
-        "reason": "no answer before the time for all was over",
+        "reason": "no answer within the overall time limit",
         "address": node["address"],
         "engine_id": node["id"],
         "resources": node["resources"],

@@ -135,7 +135,7 @@ def unknown_names(ignored: Iterable[Ignored], entries: Mapping[str, Entry]) -> I
 
         near = get_close_matches(each.what, names, n=1)
         hint = f", the nearest is `{near[0]}`" if near else ""
-        yield f"{each.source}: `{each.what}` names no problem of doctor's, so nothing is ignored by it{hint}"
+        yield f"{each.source}: `{each.what}` is not a problem of the doctor, so it ignores nothing{hint}"
 
 
 def in_script(script: Script) -> list[Ignored]:

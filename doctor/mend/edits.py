@@ -54,7 +54,7 @@ class Editor:
         self._bom = len(codecs.BOM_UTF8) if self._content.startswith(codecs.BOM_UTF8) else 0
         self._text, self._encoding = self._decoded()
         if re.search(r"\r(?!\n)", self._text):
-            msg = f"`{path}` has line ends that are neither LF nor CRLF"
+            msg = f"`{path}` has line endings that are neither LF nor CRLF"
             raise Refused(msg)
         self._lines = [0, *(match.end() for match in re.finditer("\n", self._text))]
 
@@ -185,7 +185,7 @@ class Editor:
     def _remove_from_python(self, setting: Observed) -> None:
         pair = self._python_pair(setting)
         if pair.alone:
-            msg = f"`{self.path}:{_line(setting)}` is all that its block holds"
+            msg = f"`{self.path}:{_line(setting)}` is the only statement of its block"
             raise Refused(msg)
         if pair.whole is None:
             first = self._start(pair.first)

@@ -152,7 +152,7 @@ def undo(entry: Entry) -> None:
     """Take a plan back, last step first; files become what they were byte for byte.
 
     Raises:
-        Refused: a file was changed since, a backup is missing, or a command cannot be taken back; nothing was changed.
+        Refused: a file was changed since, a backup is missing, or a command cannot be undone; nothing was changed.
 
     """
     undo_all([entry])
@@ -162,7 +162,7 @@ def undo_all(newest_first: Iterable[Entry]) -> None:
     """Take several plans back, the newest first; all of them or none.
 
     Raises:
-        Refused: a file was changed since, a backup is missing, or a command cannot be taken back; nothing was changed.
+        Refused: a file was changed since, a backup is missing, or a command cannot be undone; nothing was changed.
 
     """
     entries = list(newest_first)
@@ -203,7 +203,7 @@ def recover(cwd: Path) -> list[Entry]:
         if interrupted is not None:
             entry.data["state"] = ABANDONED
             entry.keep()
-            msg = f"`{' '.join(interrupted['argv'])}` was interrupted and cannot be taken back; see what it left"
+            msg = f"`{' '.join(interrupted['argv'])}` was interrupted and cannot be undone; check what it left behind"
             raise Refused(msg)
         undo(entry)
     return unfinished
@@ -278,7 +278,7 @@ def _refuse_lost(entry: Entry, record: dict[str, Any], contents: dict[str, str])
     """Nothing is taken back unless all of it can be; `contents` are those that plans taken back before will leave."""
     if record["kind"] == "run":
         if record["undo_argv"] is None and record["state"] == DONE:
-            msg = f"`{' '.join(record['argv'])}` cannot be taken back"
+            msg = f"`{' '.join(record['argv'])}` cannot be undone"
             raise Refused(msg)
         return
     path = record["path"]

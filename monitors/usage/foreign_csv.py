@@ -95,7 +95,7 @@ def _fill(usage: Usage, rows: Iterator[Row]) -> None:
 def _query(head: str, lines: Iterator[str], path: Path, usage: Usage) -> Iterator[Row]:
     names = [re.sub(r"\s*\[.*\]", "", cell.strip()) for cell in head.split(",")]
     if "timestamp" not in names:
-        raise NotUsage(f"{path} has no `timestamp`: add it to --query-gpu, for without it no row has a time")
+        raise NotUsage(f"{path} has no `timestamp`: add it to --query-gpu, because without it no row has a time")
     rows = _timed(names, lines)
     identity = next((name for name in _IDENTITIES if name in names), None)
     if identity is None:

@@ -307,11 +307,9 @@ def test_what_is_ignored_and_names_nothing_is_told(tmp_path: Path) -> None:
     done = run_doctor("check", "--ignore", "XYZ", "--", "python", "t.py", cwd=tmp_path)
     told = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert len(told) == 4, done.stderr
-    assert "doctor.toml: `VLL999` names no problem" in done.stderr
-    assert (
-        "`launcher-not-fond` names no problem of doctor's, so nothing is ignored by it, the nearest is" in done.stderr
-    )
-    assert "--ignore: `XYZ` names no problem" in done.stderr
+    assert "doctor.toml: `VLL999` is not a problem" in done.stderr
+    assert "`launcher-not-fond` is not a problem of the doctor, so it ignores nothing, the nearest is" in done.stderr
+    assert "--ignore: `XYZ` is not a problem" in done.stderr
     assert "t.py:1: `TRL999` names no problem" in done.stderr
 
 

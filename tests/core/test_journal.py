@@ -144,7 +144,7 @@ def test_a_command_is_taken_back_by_its_own(work: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_taken_back_is_said_before_anything_is(work: Path) -> None:
     entry = journal.apply(plan(work, Run(("true",))), work)
     after = files(work)
-    with pytest.raises(Refused, match="cannot be taken back"):
+    with pytest.raises(Refused, match="cannot be undone"):
         journal.undo(entry)
     assert files(work) == after
 
@@ -154,7 +154,7 @@ def test_an_interrupted_command_that_nothing_takes_back_is_told_once(work: Path)
     entry = journal.apply(Plan("NUM001", Safety.UNSAFE, (Run(("true",)),)), work)
     entry.data["state"] = entry.steps[0]["state"] = journal.BEGUN  # as a doctor leaves it that was killed meanwhile
     entry.keep()
-    with pytest.raises(Refused, match="`true` was interrupted and cannot be taken back"):
+    with pytest.raises(Refused, match="`true` was interrupted and cannot be undone"):
         journal.recover(work)
     assert journal.recover(work) == []
     assert [each.state for each in journal.entries(work)] == ["abandoned"]

@@ -117,7 +117,7 @@ def test_a_slip_in_what_is_ignored_is_told() -> None:
     known = [Ignored("VLL001", "", "--ignore"), Ignored("server-gone", "", "--ignore"), Ignored("VLL", "", "--ignore")]
     assert list(unknown_names(known, entries)) == []
     slips = [Ignored("server-gon", "", "doctor.toml"), Ignored("zzz-yyy", "", "--ignore"), Ignored(OLD, "", "--ignore")]
-    nothing = "names no problem of doctor's, so nothing is ignored by it"
+    nothing = "is not a problem of the doctor, so it ignores nothing"
     assert list(unknown_names(slips, entries)) == [
         f"doctor.toml: `server-gon` {nothing}, the nearest is `server-gone`",
         f"--ignore: `zzz-yyy` {nothing}",

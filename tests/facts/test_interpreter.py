@@ -131,9 +131,9 @@ def test_an_interpreter_that_hangs_is_killed_with_its_children(tmp_path):
         ("#!/bin/sh\necho 'Fatal: no module named encodings' >&2\nexit 3\n",
          "ended with exit status 3: Fatal: no module named encodings"),
         ("#!/bin/sh\necho token=hf_abcdefghijklmnopqrstuvwxyz >&2\nexit 1\n", "ended with exit status 1: token=hf_***"),
-        ("#!/bin/sh\necho hello\n", "answered something else than the probe's report"),
-        ("#!/bin/sh\necho 'doctor-probe:{broken'\n", "answered something else than the probe's report"),
-        ("#!/bin/sh\necho\necho 'doctor-probe:[1]'\n", "answered something else than the probe's report"),
+        ("#!/bin/sh\necho hello\n", "answered with something other than the probe's report"),
+        ("#!/bin/sh\necho 'doctor-probe:{broken'\n", "answered with something other than the probe's report"),
+        ("#!/bin/sh\necho\necho 'doctor-probe:[1]'\n", "answered with something other than the probe's report"),
     ],
 )  # fmt: skip
 def test_an_interpreter_that_fails(text, reason, tmp_path):

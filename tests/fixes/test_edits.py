@@ -161,7 +161,7 @@ def test_items_and_assignments_of_python(tmp_path: Path) -> None:
         with pytest.raises(Refused):
             Editor(str(path)).set_value(at(path, line, column, "x", "1"), 1)
     alone = Editor(str(path))
-    with pytest.raises(Refused, match="all that its block holds"):
+    with pytest.raises(Refused, match="the only statement of its block"):
         alone.remove(at(path, 5, 5, "B", "2"))
 
 

@@ -203,9 +203,9 @@ GPU = (
     Reading("GPU model", "gpu", "gpus", _models, hardware=True),
     Reading("GPU memory", "gpu", "gpus", least_of_gpus("memory_total_bytes"), tolerance=0.02, show=size, hardware=True),
     Reading("PCIe width", "gpu", "gpus", of_gpus("pcie_width"), hardware=True),
-    Reading("PCIe generation, most", "gpu", "gpus", of_gpus("pcie_generation_max"), hardware=True),
+    Reading("maximum PCIe generation", "gpu", "gpus", of_gpus("pcie_generation_max"), hardware=True),
     Reading("NVLinks active", "gpu", "gpus", of_gpus("nvlinks_active"), hardware=True),
-    Reading("SM clock, most (MHz)", "gpu", "gpus", of_gpus("sm_clock_max_mhz"), hardware=True),
+    Reading("maximum SM clock (MHz)", "gpu", "gpus", of_gpus("sm_clock_max_mhz"), hardware=True),
     Reading(
         "power limit (W)", "gpu", "gpus", least_of_gpus("power_limit_w"), tolerance=0.02, show=plain, hardware=True
     ),
@@ -241,7 +241,7 @@ HOST = (
     ),
     Reading("container", "host", "host", lambda each: each.container or "none"),
     Reading("{} writable", "host", "host", _writable),
-    Reading("clock against the others", "host", None, lambda node: node.clock_offset_s, absolute=1.0, show=_offset),
+    Reading("clock offset to the others", "host", None, lambda node: node.clock_offset_s, absolute=1.0, show=_offset),
 )  # fmt: skip
 FILES = (
     Reading("SHA-256 of {}", "files", "node", lambda each: each.checksums),

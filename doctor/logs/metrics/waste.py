@@ -42,7 +42,7 @@ class Waste:
     @property
     def clause(self) -> str:
         """One clause for the summary."""
-        what = "groups without deviation" if self.of == "groups" else "steps behind the plateau"
+        what = "groups without deviation" if self.of == "groups" else "steps after the plateau began"
         amounts = [
             f"{self.gpu_hours:,.1f} GPU-hours" if self.gpu_hours is not None else "",
             f"{self.rollouts:,.0f} rollouts" if self.rollouts is not None else "",

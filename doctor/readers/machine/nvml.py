@@ -49,7 +49,7 @@ _WHY = {
     LIB_RM_VERSION_MISMATCH: "driver/library version mismatch: the loaded kernel module is older than the library; "
     "reboot, or reload the `nvidia` modules",
     NO_PERMISSION: "NVML may not open the GPU's device nodes: see the permissions of /dev/nvidiactl and /dev/nvidia0",
-    GPU_IS_LOST: "the driver says that a GPU is lost: it fell off the bus",
+    GPU_IS_LOST: "the driver reports a lost GPU: it fell off the bus",
     TIMEOUT: "the NVIDIA driver did not answer NVML in time",
 }
 

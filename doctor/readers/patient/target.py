@@ -294,7 +294,7 @@ def _answer(path: str, code: int, out: bytes, err: bytes) -> dict[str, Any]:
             pass
     elif code != 0:
         raise Unavailable(f"`{path}` {_death(code)}{_last_words(err)}")
-    raise Unavailable(f"`{path}` answered something else than the probe's report")
+    raise Unavailable(f"`{path}` answered with something other than the probe's report")
 
 
 def _death(code: int) -> str:

@@ -17,8 +17,8 @@ SPLIT = TOML["split"]
 
 
 _COSTLY = named(
-    "PCIe width", "PCIe generation, most", "NVLinks active", "SM clock, most (MHz)", "power limit (W)", "ECC", "MIG",
-    "compute mode",
+    "PCIe width", "maximum PCIe generation", "NVLinks active", "maximum SM clock (MHz)", "power limit (W)", "ECC",
+    "MIG", "compute mode",
 )  # fmt: skip
 
 
