@@ -22,6 +22,8 @@ SHIFTED = TOML["shifted"]
 PADDED = TOML["padded"]
 ONE_KIND = TOML["one_kind"]
 DOUBLE = TOML["double"]
+UNHELD = TOML["unheld"]
+CLEARED = TOML["cleared"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
 _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
@@ -68,16 +70,8 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _endless(data, batch)
     yield from _shifted(data, batch)
     yield from _padded(data, batch)
-    missing = {
-        name: count
-        for name, count in (data.get("without_gradient") or {}).items()
-        if not any(each in name for each in _BY_CHANCE) and count == (data.get("groups") or {}).get(name)
-    }
-    if missing and data.get("with_gradient") and batch.get("trained") != 0:
-        yield found(
-            PROBLEM, UNTOUCHED, confidence=LIKELY, count=sum(missing.values()), total=data["tensors"],
-            groups=_listed(missing), evidence=(Observed.quoted("inventory", _all(missing)),),
-        )  # fmt: skip
+    yield from _unheld(data)
+    yield from _untouched(data, batch)
     yield from _beside(data)
     yield from _unsaved(data)
     single = data.get("desirable") or {}
@@ -85,6 +79,38 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, ONE_KIND, confidence=LIKELY, count=single["rows"], value=bool(single["good"]),
             evidence=(Observed.quoted("inventory", f"label: {single['good']} of {single['rows']} rows are True"),),
+        )  # fmt: skip
+
+
+def _unheld(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """An optimizer about to make a step in which none of its tensors has a gradient, though the backward made some.
+
+    Copies in another precision have theirs by then: whoever keeps them has filled these in.
+    """
+    held, made = data.get("held", 0), data.get("with_gradient", 0)
+    if not held or not made or data.get("held_with_gradient") != 0:
+        return
+    message = CLEARED if data.get("held_touched") else UNHELD
+    yield found(
+        PROBLEM, message, severity=ERROR, held=held, count=made, groups=_listed(data.get("came") or {}),
+        evidence=(
+            Observed.quoted("inventory", f"optimizer: 0 of {held} tensors with a gradient; backward: {made} tensors"),
+        ),
+    )  # fmt: skip
+
+
+def _untouched(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whole groups of trainable parameters to which no gradient came; of a loop, in all steps that were looked at."""
+    missing = {
+        name: count
+        for name, count in (data.get("without_gradient") or {}).items()
+        if not any(each in name for each in _BY_CHANCE) and count == (data.get("groups") or {}).get(name)
+    }
+    told = data.get("settled", True) and data.get("held_with_gradient") != 0
+    if missing and told and data.get("with_gradient") and batch.get("trained") != 0:
+        yield found(
+            PROBLEM, UNTOUCHED, confidence=LIKELY, count=sum(missing.values()), total=data["tensors"],
+            groups=_listed(missing), evidence=(Observed.quoted("inventory", _all(missing)),),
         )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from doctor.checks.rl.rewards import template_rewrites_history
 from doctor.diagnosis.report import Diagnosis, Target
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.logs.capsules import looks
-from doctor.monitors.guard.inventory import FILE as INVENTORY
+from doctor.monitors.guard.first_step import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
 from doctor.rehearse.record import Entry, Rehearsed, phases

@@ -26,6 +26,7 @@ from doctor.monitors.guard.born import not_finite
 from doctor.monitors.guard.finite import FINITE, KINDS, kind
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import Birth, locate
+from doctor.monitors.guard.loop_inventory import of_guard
 from doctor.monitors.guard.losses import Losses
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.scale import read_scale
@@ -50,6 +51,7 @@ class EngineWatch:
             guard, the ranks agree every AGREE_EVERY steps, and a run that is to stop ends with GuardStop.
         save: saves a checkpoint where the policy asks for one; None: the engine's own, into `doctor-checkpoint` in the
             run folder or the working directory.
+        tokenizer: of the model, for the inventory of the first step; None where nobody handed it over.
 
     """
 
@@ -61,6 +63,7 @@ class EngineWatch:
         forward: Optional[Callable[[], Any]] = None,
         alone: bool = False,
         save: Optional[Callable[[int], Any]] = None,
+        tokenizer: Any = None,
     ) -> None:
         self.engine, self.guard, self.forward = engine, guard, forward
         #: what cannot be seen or done, one short line each
@@ -76,6 +79,7 @@ class EngineWatch:
         self._refused = False
         self._row: dict[str, float] = {}
         self._call: Optional[tuple[Any, Any]] = None
+        self._inventory = of_guard(guard, getattr(engine, "module", None) if alone else None, tokenizer)
         self._attach()
 
     @shielded
@@ -112,6 +116,7 @@ class EngineWatch:
 
     def close(self) -> None:
         """Take everything off the engine again."""
+        self._inventory.close()
         while self._undo:
             self._undo.pop()()
 
@@ -126,6 +131,8 @@ class EngineWatch:
     def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
         if module.training:
             self._call = (args, kwargs)
+            if not self._inventory.done:
+                self._inventory.called(args, kwargs)
 
     def _around_norm(self, original: Any) -> Any:
         def norm(*args: Any, **kwargs: Any) -> Any:
@@ -162,6 +169,8 @@ class EngineWatch:
         if self._in_step and not self._decided:
             self._decided = True
             self._bad = self._not_finite(optimizer)
+            if not self._inventory.done:
+                self._inventory.stepping()
             if self._bad is not None:
                 finding = not_finite(*self._bad, self.guard.step or 0)
                 self._refused = self.guard.policy(finding) is not Policy.WARN

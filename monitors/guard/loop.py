@@ -22,6 +22,7 @@ from doctor.monitors.guard.clipping import Clipping
 from doctor.monitors.guard.finite import FINITE, INF, KINDS, worst_gradient
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.locate import locate
+from doctor.monitors.guard.loop_inventory import of_guard
 from doctor.monitors.guard.losses import Losses
 from doctor.monitors.guard.norms import Norms
 from doctor.monitors.guard.policy import Policy
@@ -43,6 +44,7 @@ class LoopWatch:
         model: None where nobody handed it over.
         scaler: a GradScaler, or None.
         save: saves a checkpoint of a step, called on all ranks.
+        tokenizer: of the model, for the inventory of the first step; None where nobody handed it over.
 
     """
 
@@ -54,11 +56,12 @@ class LoopWatch:
         scaler: Any = None,
         *,
         save: Optional[Callable[[int], Any]] = None,
+        tokenizer: Any = None,
     ) -> None:
         self.guard, self.missing = guard, _missing(optimizers, model, save)
         self._model, self._save = model, save
         self._scaler = scaler if scaler is not None and scaler.is_enabled() else None
-        self._first = optimizers[0]
+        self._first, self._optimizers = optimizers[0], optimizers
         self._parts = sharded(model)
         self._together = self._parts or is_any(model, GATHERING)
         self._steps = self._skipped = 0
@@ -66,6 +69,7 @@ class LoopWatch:
         self._losses = Losses(guard)
         self._clipping: Optional[Clipping] = None
         self._norms: Optional[Norms] = None
+        self._inventory = of_guard(guard, model, tokenizer)
         self._call: Optional[tuple[Any, Any]] = None
         self._reached = self._overflow = False
         self._agreed: Optional[Policy] = None
@@ -100,6 +104,7 @@ class LoopWatch:
 
     def close(self) -> None:
         """Take everything off again."""
+        self._inventory.close()
         while self._undo:
             self._undo.pop()()
 
@@ -107,6 +112,8 @@ class LoopWatch:
     def _keep_call(self, module: Any, args: Any, kwargs: Any) -> None:
         if module.training:
             self._call = (args, kwargs)
+            if not self._inventory.done:
+                self._inventory.called(args, kwargs)
         if self._clipping is not None:
             self._clipping.forget()
 
@@ -117,15 +124,22 @@ class LoopWatch:
             self._reached = True
             found = getattr(optimizer, "found_inf", None)  # a fused optimizer is stepped in any case, and skips itself
             self._overflow = self._overflow or (found is not None and bool(found))
+            self._look(optimizer)
             return False
         if optimizer is self._first:
             self._steps += 1
             self.guard.step = self._steps
         code = self._gradients(parameters(optimizer))
+        self._look(optimizer)
         if self._parts and self._all_here():
             told = self.guard.group.strongest(code)
             code = code if told is None else told
         return code != FINITE and self._alarm("grad_norm", KINDS[code]) is not Policy.WARN
+
+    def _look(self, optimizer: Any) -> None:
+        """Take the inventory of the first step; what waits for the device has just been read."""
+        if optimizer is self._first and not self._inventory.done:
+            self._inventory.stepping(self._optimizers)
 
     def _gradients(self, changed: list[Any]) -> int:
         """What the gradients of these weights hold; where the loop clips them, its norm tells when all is well."""

@@ -12,6 +12,7 @@ from doctor.monitors.guard import exceptions
 from doctor.monitors.guard.deepspeed import EngineWatch
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.loop import LoopWatch
+from doctor.monitors.guard.loop_inventory import ENGINE
 from doctor.monitors.guard.options import options
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.stuck import Watch
@@ -135,7 +136,7 @@ def watch(
         engine: what rollouts are sampled with: the address of a vLLM or SGLang server, vLLM's `LLM`, or an `Engine` of
             `doctor.monitors.witness`. The witness then looks whether it samples from the policy that learns; call
             `pushed()` on the handle whenever the engine has got the weights.
-        tokenizer: of the model, so that the witness asks about text.
+        tokenizer: of the model, so that the witness asks about text, and the inventory shows a row as text.
         settings: of the guard (`policy={"NUM006": "stop"}`, `lang="zh"`), see `doctor.monitors.guard.options`.
 
     Returns:
@@ -148,9 +149,9 @@ def watch(
     guard = guard if guard is not None else Guard(options(**settings))
     training = next((each for each in objects if _is_engine(each)), None)
     if training is not None:
-        part: Any = EngineWatch(training, guard, alone=True, save=save)
+        part: Any = EngineWatch(training, guard, alone=True, save=save, tokenizer=tokenizer)
     else:
-        part = LoopWatch(guard, *_sorted(objects), save=save)
+        part = LoopWatch(guard, *_sorted(objects), save=save, tokenizer=tokenizer)
     guard.alerts.acts = True
     model = (
         training if training is not None else next((each for each in objects if hasattr(each, "named_modules")), None)
@@ -162,7 +163,7 @@ def watch(
 
 
 def _is_engine(each: Any) -> bool:
-    return all(hasattr(each, name) for name in ("skipped_steps", "global_steps", "optimizer", "backward", "module"))
+    return all(hasattr(each, name) for name in ENGINE)
 
 
 def _sorted(objects: tuple[Any, ...]) -> tuple[list[Any], Any, Any]:

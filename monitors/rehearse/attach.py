@@ -27,6 +27,7 @@ _PLACES = {
     "transformers.utils.hub": ("outside", "pushes"),
     "torch.optim.optimizer": ("loops", "attach"),
     "torch.autograd": ("loops", "backwards"),
+    "torch.nn.modules.module": ("loops", "modules"),
     "torch.serialization": ("saved", "torch_files"),
     "safetensors": ("saved", "safetensors_files"),
     "wandb": ("outside", "trackers"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal, moved
+from doctor.monitors.rehearse import journal, loop_inventory, moved
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -49,6 +49,11 @@ def attach(module: Any) -> None:
     register(_stepped)
 
 
+def modules(module: Any) -> None:
+    """Take the inventory of a loop's first step."""
+    loop_inventory.attach(module, wanted=lambda: not Current.training)
+
+
 def backwards(module: Any) -> None:
     """Note a program that computes gradients and makes no step with them."""
     original = module.backward
@@ -72,6 +77,7 @@ def _stepping(optimizer: Any, *_: Any) -> None:
     if settings().null and all(each.get("lr") is not None for each in optimizer.param_groups):
         _Loop.rates[id(optimizer)] = [each.get("lr") for each in optimizer.param_groups]
         _set_rates(optimizer, [each * 0 for each in _Loop.rates[id(optimizer)]])
+    loop_inventory.stepping(optimizer, of_trainer=Current.training)
     moved.used(optimizer)
     if not Current.training and not _Loop.steps.get(id(optimizer)):
         moved.remember_of(optimizer)
@@ -94,6 +100,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
         journal.reached("optimizer")
         journal.write("training", trainer="a custom loop", world=1, steps=settings().steps, number=1)
     if made >= settings().steps:
+        loop_inventory.forget()
         moved.compare_of(optimizer)
         journal.write("trained", step=made, saved=[])
         journal.left_out("save", "loop")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.guard.inventory import _desirable, _ending, _of_batch, shifts
+from doctor.monitors.guard.first_step import ending, of_batch
+from doctor.monitors.guard.inventory import _desirable, shifts
 
 torch = pytest.importorskip("torch")
 
@@ -90,7 +91,7 @@ def test_who_shifts_labels(trainer: Any, model: Any, *, expected: bool) -> None:
 )
 def test_labels_are_laid_beside_their_tokens(ids: list[int], labels: list[int], expected: dict[str, int]) -> None:
     batch = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([labels])}
-    assert _of_batch(batch, None)["aligned"] == expected
+    assert of_batch(batch, None)["aligned"] == expected
 
 
 TURNS = [5, 6, 2, 9, 5, 7, 8]
@@ -114,7 +115,7 @@ def test_what_lies_behind_the_end(ids: list[int], mask: int, labels: list[int], 
         "attention_mask": torch.tensor([[1] * mask + [0] * (len(ids) - mask)]),
         "labels": torch.tensor([labels + [-100] * (len(ids) - len(labels))]),
     }
-    told = _of_batch(batch, None, frozenset({2}))
+    told = of_batch(batch, None, frozenset({2}))
     assert {name: told[name] for name in expected} == expected
 
 
@@ -132,7 +133,7 @@ def test_where_a_trainer_has_no_tokenizer_the_model_says_what_ends_an_answer(
         generation_config=SimpleNamespace(eos_token_id=generation), config=SimpleNamespace(eos_token_id=config)
     )
     made = None if tokenizer == "absent" else SimpleNamespace(eos_token_id=tokenizer)
-    assert _ending(made, model) == expected
+    assert ending(made, model) == expected
 
 
 class Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import sys
 import time
 import types
@@ -14,7 +15,19 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.rehearse import arguments, completions, data, engines, journal, loops, moved, names, rows, trainers
+from doctor.monitors.rehearse import (
+    arguments,
+    completions,
+    data,
+    engines,
+    journal,
+    loop_inventory,
+    loops,
+    moved,
+    names,
+    rows,
+    trainers,
+)
 from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
 
 
@@ -400,3 +413,47 @@ def test_under_zero3_every_parameter_is_in_parts(given: dict[str, Any], expected
     arguments._deepspeed(given)
     assert given.get("zero_optimization", {}).get("stage3_param_persistence_threshold") == expected
     arguments._deepspeed("zero3.json")
+
+
+@pytest.mark.parametrize(("of_trainer", "ids_only"), [(False, False), (False, True), (True, False)])
+def test_the_first_forward_that_trains_is_looked_at(
+    of_trainer: bool, ids_only: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    set_up(tmp_path, monkeypatch)
+    run = tmp_path / "run"
+    run.mkdir()
+    monkeypatch.setenv("DOCTOR_RUN_DIR", str(run))
+    monkeypatch.setattr(loops.Current, "training", of_trainer)
+    bare = torch.nn.Module.__call__
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = torch.nn.Embedding(9, 4)
+
+        def forward(self, input_ids: Any, **_: Any) -> Any:
+            return types.SimpleNamespace(loss=self.embed(input_ids).sum())
+
+    model, ids = Model(), torch.arange(8).reshape(2, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loops.modules(torch.nn.modules.module)
+    try:
+        with torch.no_grad():
+            model(ids)
+        assert torch.nn.Module.__call__ is not bare, "nothing has trained yet"
+        for _ in range(2):
+            (model(ids) if ids_only else model(ids, labels=ids)).loss.backward()
+            assert torch.nn.Module.__call__ is bare
+            loop_inventory.stepping(optimizer, of_trainer=of_trainer)
+            optimizer.step()
+    finally:
+        loop_inventory.forget()
+    assert torch.nn.Module.__call__ is bare
+    assert not model.embed.weight._post_accumulate_grad_hooks
+    if of_trainer:
+        assert not (run / "inventory.json").exists()
+        return
+    found = json.loads((run / "inventory.json").read_text())
+    assert (found["tensors"], found["with_gradient"], found["model"]) == (1, 1, "Model")
+    assert found["batch"].get("trained") == (None if ids_only else 8)
