@@ -193,11 +193,12 @@ class LoopInventory:
     def _tell(self) -> None:
         assert self._run is not None  # noqa: S101 - for the type checker
         write(self._data, self._run)
-        for finding in of_inventory(self._data) if self._alarm is not None else ():
+        alarm = self._alarm
+        for finding in of_inventory(self._data) if alarm is not None else ():
             headline = finding.words().headline
             if headline not in self._said:
                 self._said.add(headline)
-                self._alarm(finding)
+                alarm(finding)
 
     def _off(self) -> None:
         while self._handles:
