@@ -36,9 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--skipped", action="store_true", help="run only the tests that the run before skipped")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two for each core: about half of a worker's time goes by while it waits for programs."""
-    return 2 * len(os.sched_getaffinity(0))
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two for each core: about half of a worker's time goes by while it waits for programs. Without these, one.
+
+    A worker costs some ten seconds of a core before its first test: it collects all of them, and reads the catalogue.
+    """
+    waiting = "not process" not in config.option.markexpr
+    return len(os.sched_getaffinity(0)) * (2 if waiting else 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,9 +72,8 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.enable()
-        gc.collect()
         gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,6 +7,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,8 +45,13 @@ class Wrapper(NamedTuple):
         return f"{self.file}:{self.function}:{self.line}"
 
 
-def _wrappers() -> Iterator[Wrapper]:
+@cache
+def wrappers() -> tuple[Wrapper, ...]:
     """Every inner function that calls what an outer one was handed or took from elsewhere."""
+    return tuple(_wrappers())
+
+
+def _wrappers() -> Iterator[Wrapper]:
     for path in PATHS:
         source = path.read_text(encoding="utf-8")
         for found in _inner(ast.parse(source), frozenset(), inside=False):
@@ -74,8 +80,6 @@ def _inner(node: ast.AST, handed: frozenset[str], *, inside: bool) -> Iterator[t
         yield from _inner(child, handed | arguments | assigned, inside=True)
 
 
-WRAPPERS = tuple(_wrappers())
-
 #: where the doctor's code may lie: a wheel, a checkout by its link and by the link's target, what `doctor run` carries
 PLACES = (
     "/opt/venv/lib/python3.11/site-packages/doctor/{}",
@@ -88,9 +92,9 @@ PLACES = (
 
 
 def test_wrappers_call_the_program_by_one_name_and_are_known() -> None:
-    assert len(WRAPPERS) > 30
-    assert {each.told for each in WRAPPERS if "original" not in each.calls} == set()
-    assert {each.function for each in WRAPPERS} == own_frames.PASSING
+    assert len(wrappers()) > 30
+    assert {each.told for each in wrappers() if "original" not in each.calls} == set()
+    assert {each.function for each in wrappers()} == own_frames.PASSING
 
 
 SITE = "/opt/venv/lib/python3.11/site-packages"
@@ -124,7 +128,7 @@ def _frame(wrapper: Wrapper, place: str, *, code: bool) -> str:
 def test_below_every_wrapper_the_first_finding_is_the_same(case: str, tmp_path: Path) -> None:
     frames, raised = RAISED[case]
     alone = _first(tmp_path, frames, raised)
-    for number, wrapper in enumerate(WRAPPERS):
+    for number, wrapper in enumerate(wrappers()):
         assert "original" in wrapper.code, wrapper.told
         own = _frame(wrapper, PLACES[number % len(PLACES)], code=number % 3 > 0)
         last = len(frames) if case in {"called wrongly", "in a library"} else len(frames) - 1

@@ -8,6 +8,7 @@ import random
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
@@ -289,14 +290,16 @@ _SAID: tuple[Row, ...] = (
 )
 
 
-def all_planted() -> list[Planted]:
+@cache
+def all_planted() -> tuple[Planted, ...]:
     """Every form, in a stable order."""
-    return [*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_rows(_SAID), *_json_web_tokens(), *_private_keys()]
+    return (*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_rows(_SAID), *_json_web_tokens(), *_private_keys())
 
 
-def one_line() -> list[Planted]:
+@cache
+def one_line() -> tuple[Planted, ...]:
     """Those that fit one line."""
-    return [each for each in all_planted() if "\n" not in each.text]
+    return tuple(each for each in all_planted() if "\n" not in each.text)
 
 
 def _rows(rows: tuple[Row, ...]) -> Iterator[Planted]:

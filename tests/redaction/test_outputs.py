@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -40,7 +40,7 @@ PROBLEM = Problem(id="LCH999", name="planted", severity=ERROR, since="0.1")
 SAID = Words("the headline quotes {text}", "It says {text}.", "Look at {text}.")
 
 
-def _leaks(shown: str, planted: list[Planted] = PLANTED) -> dict[str, list[str]]:
+def _leaks(shown: str, planted: Sequence[Planted] = PLANTED) -> dict[str, list[str]]:
     return {each.name: each.leaks(shown) for each in planted if each.leaks(shown)}
 
 
