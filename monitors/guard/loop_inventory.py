@@ -193,12 +193,13 @@ class LoopInventory:
     def _tell(self) -> None:
         assert self._run is not None  # noqa: S101 - for the type checker
         write(self._data, self._run)
-        alarm = self._alarm
-        for finding in of_inventory(self._data) if alarm is not None else ():
+        if self._alarm is None:
+            return
+        for finding in of_inventory(self._data):
             headline = finding.words().headline
             if headline not in self._said:
                 self._said.add(headline)
-                alarm(finding)
+                self._alarm(finding)
 
     def _off(self) -> None:
         while self._handles:
