@@ -21,6 +21,7 @@ from doctor.checks.checkpoint.of_another_model import shapes
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.deepspeed import checkpoint_of_empty_shards
 from doctor.checks.launch import rehearsal_not_finished
+from doctor.checks.nccl.collectives import peer_connection_lost
 from doctor.checks.numerics import margins_stay_zero, trains_other_than_asked
 from doctor.checks.perf import reward_call_slow
 from doctor.checks.rl import (
@@ -35,6 +36,7 @@ from doctor.logs.capsules import looks
 from doctor.monitors.guard.first_step import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
+from doctor.rehearse.left import waits_for_who_left
 from doctor.rehearse.record import Entry, Rehearsed, phases
 from doctor.rehearse.session import Session
 from doctor.run.folder import RunDir
@@ -66,6 +68,9 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
     unjudged = _UNJUDGED | (_OURS if _refused(session, failed) else frozenset())
     seen = tuple(each for each in outcome.findings if each.problem.id not in unjudged) if outcome else ()
+    alone = None if failed is None else waits_for_who_left(_part(session, failed), failed)
+    if alone is not None:  # the lost connection is what came of it
+        seen = (alone, *(each for each in seen if each.problem.id != peer_connection_lost.PROBLEM.id))
     told = {each.problem.id for each in seen}
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
     told |= {each.problem.id for each in own}

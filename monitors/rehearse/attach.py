@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
@@ -56,8 +57,15 @@ def begin() -> None:
         run = os.environ.get("DOCTOR_RUN_DIR")
         if run:
             standing.listen(Path(run))
+        if os.environ.get("RANK"):
+            atexit.register(_left)
     except Exception:  # noqa: BLE001 - a rehearsal that is not there is told by the doctor
         journal.crashed("attach.begin")
+
+
+def _left() -> None:
+    """Note that this rank's program is over, and whether an exception ended it."""
+    journal.write("left", failed=getattr(sys, "last_value", None) is not None)
 
 
 def attach(name: str, module: ModuleType) -> None:

@@ -236,7 +236,7 @@ MISTAKES = {
     "later-steps-schedule": _later("steps-schedule", "LCH7208"),
     "later-batch-fixed": _later("batch-fixed", phase="any", processes=True),
     "later-saves-parts": _later("saves-parts", "DSP022", processes=True),
-    "later-saves-on-one": _later("saves-on-one", "LCH7208", "", "--deadline", "90", processes=True),
+    "later-saves-on-one": _later("saves-on-one", "NCC9344", "", "--deadline", "240", processes=True),
     "later-first-for-all": _later("first-for-all", "RLX5519"),
     "later-gives-dicts": _later("gives-dicts", phase="reward"),
     "later-no-epoch": _later("no-epoch", "LCH7208"),

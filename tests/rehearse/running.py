@@ -17,6 +17,12 @@ from tests.rehearse.cases import Case
 
 PROGRAMS = Path(__file__).parent / "programs"
 _LIMIT_S = 290
+#: the doctor of this checkout, whichever one is installed; by no variable, for the command would inherit it
+_DOCTOR = (
+    sys.executable, "-c",
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('doctor', run_name='__main__')",
+    str(Path(__file__).parents[2]),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ def rehearse(case: Case, python: Path, stage: Path, folder: Path, environment: M
     before = {**tree(work), **tree(stage)}
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "doctor", "rehearse", "--format", "json", *case.options, "--", *words],
+        [*_DOCTOR, "rehearse", "--format", "json", *case.options, "--", *words],
         cwd=work, env=variables, capture_output=True, text=True, timeout=_LIMIT_S, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip

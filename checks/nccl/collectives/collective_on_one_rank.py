@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.settings import at
 from doctor.catalogue.words import words_of
 from doctor.facts.script import LoneCall, Script
@@ -14,6 +14,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 SHARDED = TOML["sharded"]
+LEFT = TOML["left"]
 _STAGE_OF_WEIGHTS = 3
 
 
@@ -38,6 +39,24 @@ def collective_on_one_rank(script: Script, world: World | None) -> Judgement:
             processes=processes,
             by=by,
         )
+
+
+def of_rehearsal(waiting: int, left: int, file: str, line: int, said: str) -> Finding:
+    """One process lost the connection to another one that had come to the end of the program.
+
+    Args:
+        waiting: rank of the process that failed.
+        left: of the one that ended without an error.
+        file: of the user's own code in which the first one was.
+        line: of that file.
+        said: the exception.
+
+    """
+    return found(
+        PROBLEM, LEFT, confidence=LIKELY, where=Where(file=file, line=line, rank=waiting), waiting=waiting, left=left,
+        place=f"{file.replace(chr(92), '/').rpartition('/')[2]}:{line}",
+        evidence=(Observed.quoted(file, said, line),),
+    )  # fmt: skip
 
 
 def _partitioned_by(world: World) -> str | None:
