@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+from pathlib import Path
 
 import pytest
 
 from doctor import data
 from doctor.base.code_patterns import Form, Piece, first_match, words_of
+from doctor.readers.script import flow
 from doctor.readers.script.script import read_script
 
 
@@ -109,6 +112,23 @@ def test_every_idiom_is_a_pattern_with_sources_and_words() -> None:
         assert idiom.links
         for form in idiom.forms:
             assert form.mentions or any(words_of(piece.code) for piece in form.code)
+
+
+def test_an_idiom_without_a_pattern_is_told_by_the_flow_of_a_script() -> None:
+    folder = Path(flow.__file__).parent
+    told = {
+        name
+        for each in folder.glob("*.py")
+        for name in re.findall(r'Met\(\s*"(\w+)"', each.read_text(encoding="utf-8"))
+    }
+    assert {each.id for each in data.idioms() if not each.forms} == told
+
+
+def test_a_piece_of_a_script_tells_nothing_by_what_it_lacks() -> None:
+    code = "o = torch.optim.SGD(m.parameters())\nfor b in rows:\n    loss = m(b)\n    loss.backward()\n    o.step()\n"
+    tree = ast.parse(code)
+    assert [each.id for each in flow.flow_of(tree, code, whole=True)] == ["gradients_never_cleared"]
+    assert list(flow.flow_of(tree, code, whole=False)) == []
 
 
 def test_a_script_names_its_idioms_with_their_lines() -> None:

@@ -1,4 +1,7 @@
-"""Idioms of a script: code that runs and does something else than it looks like, by the patterns of `doctor.data`."""
+"""Idioms of a script: code that runs and does something else than it looks like.
+
+They are told by the patterns of `doctor.data`, and by the flow of values and calls where the order matters.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,26 @@ from dataclasses import replace
 from doctor import data
 from doctor.base.code_patterns import Form, Held, first_match, words_of
 from doctor.base.evidence import Observed
+from doctor.readers.script.flow import flow_of
 from doctor.readers.script.python_source import Source
 
 #: a longer script is no training's; its tree would be searched too often
 _LONGEST = 200_000
 
 
-def idioms_in(source: Source) -> dict[str, Observed]:
-    """The idioms that a script holds, each with the line of its last piece."""
+def idioms_in(source: Source, *, whole: bool) -> dict[str, Observed]:
+    """The idioms that a script holds, each with the line of its last piece.
+
+    Args:
+        source: of the script.
+        whole: it is a whole file; of a piece of one nothing is told that hangs on what is absent.
+
+    """
     if len(source.text) > _LONGEST:
         return {}
-    found = {}
+    found = {
+        met.id: _seen(met.id, source, met.holes, met.node) for met in flow_of(source.tree, source.text, whole=whole)
+    }
     for idiom in data.idioms():
         for form in idiom.forms:
             met = first_match(source.tree, form) if _may_hold(source.text, form) else None

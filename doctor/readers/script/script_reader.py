@@ -75,6 +75,7 @@ class _Reader:
 
     def __init__(self, source: Source, folder: str | None, started: Started | None) -> None:
         self.source = source
+        self.whole = started is not None
         self.module = walk(source)
         self.project = Project(folder if folder is not None else str(Path(source.path).parent), walk)
         self.names = Names(self.project)
@@ -123,7 +124,7 @@ class _Reader:
         sources = (self.source, *(each.source for each in self.project.modules.values()))
         found: dict[str, Observed] = {}
         for source in sources:
-            found = {**idioms_in(source), **found}
+            found = {**idioms_in(source, whole=self.whole), **found}
         return found
 
     def _needs(self) -> dict[str, Place]:
