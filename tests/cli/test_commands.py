@@ -310,7 +310,7 @@ def test_what_is_ignored_and_names_nothing_is_told(tmp_path: Path) -> None:
     assert "doctor.toml: `VLL999` is not a problem" in done.stderr
     assert "`launcher-not-fond` is not a problem of the doctor, so it ignores nothing, the nearest is" in done.stderr
     assert "--ignore: `XYZ` is not a problem" in done.stderr
-    assert "t.py:1: `TRL999` names no problem" in done.stderr
+    assert "t.py:1: `TRL999` is not a problem" in done.stderr
 
 
 def test_command_in_one_quoted_word_is_split(tmp_path: Path) -> None:
