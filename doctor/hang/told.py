@@ -38,7 +38,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "outside": "{who} wait{s} for {address}, which is not on this machine or not visible to this user{since}.",
         "itself": "{who} waits for an answer at {port} that it must give itself{since}.",
         "everywhere": "All ranks that answered wait in {what}: none is missing from it.",
-        "nothing": "No process waits for another one.", "is": "{name} = {value}",
+        "nothing": "No process waits for another one.",
+        "unread": "No process was seen to wait for another one; {unread} of {all} Python stacks are unknown.",
+        "is": "{name} = {value}",
     },
     "zh": {
         "runs": "正在运行 `{at}`", "sleeps": "在 `{at}` 中休眠", "stuck": "在内核中等待设备或磁盘,位置 `{at}`",
@@ -60,7 +62,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "outside": "{who} 在等待 {address},它不在本机或当前用户看不到{since}。",
         "itself": "{who} 在等待 {port} 的应答,而该应答须由它自己给出{since}。",
         "everywhere": "所有有响应的 rank 都在 {what} 中等待,没有缺席者。",
-        "nothing": "没有进程在等待另一个进程。", "is": "{name} = {value}",
+        "nothing": "没有进程在等待另一个进程。",
+        "unread": "未看到进程在等待另一个进程,但 {all} 个 Python 栈中有 {unread} 个未知。",
+        "is": "{name} = {value}",
     },
 }  # fmt: skip
 _MOST_SINKS, _MOST_VALUES, _MOST_NAMED = 3, 4, 6
@@ -78,7 +82,9 @@ def sentences(hang: Hang, language: str = "en") -> tuple[str, ...]:
     told += [words["everywhere"].format(what=f"`{each}`") for each in sorted(everywhere)]
     told += [_arrived(each, language) for each in hang.arrived]
     told += [f"{each}." for each in hang.recorded]
-    return tuple(redact_text(each) for each in told) or (words["nothing"],)
+    unread = sum(not each.by for each in hang.nodes.values())
+    nothing = words["unread" if unread else "nothing"].format(unread=unread, all=len(hang.nodes))
+    return tuple(redact_text(each) for each in told) or (nothing,)
 
 
 def _sink(pid: int, hang: Hang, language: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.hang.graph import Wait, graph_of
+from doctor.hang.graph import Graph, Wait, graph_of
+from doctor.hang.look import Hang, Node
+from doctor.hang.told import sentences
 
 
 def waits(*pairs: tuple[int, tuple[int, ...]], every: bool = False) -> list[Wait]:
@@ -50,3 +52,11 @@ def test_large_graphs_are_quick() -> None:
                       for each in everybody])  # fmt: skip
     assert len(graph.cycles) == 1
     assert len(graph.cycles[0]) == 2
+
+
+def test_a_stack_that_nobody_read_is_not_said_to_wait_for_nothing() -> None:
+    read = Node(1, "train.py (pid 1)", "train.py", "runs", "train.py:3", by="hook")
+    blind = Node(2, "tail (pid 2)", "tail", "sleeps", "", blind="py-spy is not installed")
+    said = sentences(Hang({1: read, 2: blind}, Graph(())))
+    assert said == ("No process was seen to wait for another one; 1 of 2 Python stacks are unknown.",)
+    assert sentences(Hang({1: read}, Graph(()))) == ("No process waits for another one.",)
