@@ -136,12 +136,12 @@ def mended(batch: Batch) -> tuple[str, ...]:
 
 
 def layout(batch: Batch, dataset: Dataset | None) -> tuple[Observed, ...]:
-    """Say what the nearest fitting `num_generations` gives: prompts a generation, generations an epoch."""
+    """Say what the nearest fitting `num_generations` gives: prompts per generation, generations per epoch."""
     fitting = nearest(batch.generations, divisors(batch.completions))
     if not fitting:
         return ()
     prompts = batch.completions // fitting[0]
-    text = f"with num_generations={fitting[0]}: {prompts} prompts x {fitting[0]} completions a generation"
+    text = f"with num_generations={fitting[0]}: {prompts} prompts x {fitting[0]} completions per generation"
     if dataset is not None and dataset.rows:
         text += f", {dataset.rows // prompts} generations per epoch of {dataset.rows} rows"
     return (Observed.quoted("batch rule", text),)
