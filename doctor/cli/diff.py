@@ -118,5 +118,7 @@ def _name(change: Change) -> str:
 def _short(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, Mapping) and isinstance(value.get("version"), str):  # a package that only one side has
+        return str(value["version"])
     text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= 60 else text[:57] + "..."

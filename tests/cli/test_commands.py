@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -368,3 +369,12 @@ def test_a_signal_that_ends_it_leaves_no_temporary_folder(tmp_path: Path, number
     assert process.returncode == -number
     assert err.strip() == "interrupted"
     assert not list(tmp_path.iterdir())
+
+
+def test_diff_shows_the_version_of_a_package_that_only_one_side_has(tmp_path: Path) -> None:
+    for name, packages in (("a", "vllm     0.8.5\n"), ("b", "numpy    2.0\n")):
+        (tmp_path / f"{name}.txt").write_text(f"Package  Version\n-------- -------\n{packages}torch    2.6.0\n")
+    shown = run_doctor("diff", "a.txt", "b.txt", cwd=tmp_path).stdout
+    assert re.search(r"packages numpy +- +2\.0\b", shown)
+    assert re.search(r"packages vllm +0\.8\.5 +-", shown)
+    assert "{" not in shown
