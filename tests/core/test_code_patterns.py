@@ -121,7 +121,7 @@ def test_an_idiom_without_a_pattern_is_told_by_the_flow_of_a_script() -> None:
         for each in folder.glob("*.py")
         for name in re.findall(r'Met\(\s*"(\w+)"', each.read_text(encoding="utf-8"))
     }
-    assert {each.id for each in data.idioms() if not each.forms} == told
+    assert {each.id for each in data.idioms() if not each.forms} <= told <= {each.id for each in data.idioms()}
 
 
 def test_a_piece_of_a_script_tells_nothing_by_what_it_lacks() -> None:

@@ -151,6 +151,7 @@ def others_of(
         "world.zero_stage": world.zero_stage if world is not None else None,
         "world.backend": world.backend if world is not None else None,
         "model.name": model.name if model is not None else named,
+        "model.tie_word_embeddings": model.tie_word_embeddings if model is not None else None,
         "model.hidden_size": model.hidden_size if model is not None else None,
         "framework": framework.framework if framework is not None else None,
         "script.imports": tuple({each.partition(".")[0] for each in script.imports}) if script is not None else (),

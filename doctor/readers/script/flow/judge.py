@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from doctor.readers.script.flow.apart import rows_apart
 from doctor.readers.script.flow.events import runs
 from doctor.readers.script.flow.loss import makings_of_loss
 from doctor.readers.script.flow.order import order_of_calls
@@ -14,6 +15,7 @@ from doctor.readers.script.flow.rows import rows_of_run
 from doctor.readers.script.flow.seen import Met, Script
 from doctor.readers.script.flow.values import TooMuchError, Values
 from doctor.readers.script.flow.weights import weights_of_objects
+from doctor.readers.script.flow.workers import in_workers
 
 #: they hang on what a file does not hold
 _ABSENT = frozenset({
@@ -22,7 +24,7 @@ _ABSENT = frozenset({
     "clipped_while_scaled", "reference_is_policy",
 })  # fmt: skip
 _JUDGES: tuple[Callable[[Script], Iterator[Met]], ...] = (
-    order_of_calls, weights_of_objects, makings_of_loss, rows_of_run,
+    order_of_calls, weights_of_objects, makings_of_loss, rows_of_run, rows_apart, in_workers,
 )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ def makings_of_loss(script: Script) -> Iterator[Met]:
         yield from _prompt_in_loss(script, signs, loss, events)
         yield from _unshifted(script, loss)
     yield from _shifted_twice(script)
+    yield from _shifted_in_rows(script)
 
 
 def _wrong_sign(signs: Signs, event: Event, loss: At) -> Iterator[Met]:
@@ -202,6 +203,33 @@ def _shifted_twice(script: Script) -> Iterator[Met]:
         if _shift_of(script, given["labels"]) == "1:" and _shift_of(script, ids) == ":-1":
             yield Met("shifted_twice", call, {"labels": ast.unparse(given["labels"])})
             return
+
+
+def _shifted_in_rows(script: Script) -> Iterator[Met]:
+    """Rows whose labels are moved by one, for a model that is called with all of a row."""
+    whole = any(
+        named(e) in {"model", "Trainer"} and any(k.arg is None for k in e.keywords) for e in script.values.program.calls
+    )
+    if not whole or "labels=" in script.text or not any(_CLASSES.search(named(e)) for e in script.values.program.calls):
+        return
+    for node in ast.walk(script.values.program.tree):
+        if not isinstance(node, ast.Dict):
+            continue
+        pairs = [(k.value, v) for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)]
+        values = dict(pairs)
+        if not {"labels", "input_ids"} <= set(values) or _shift_of(script, values["input_ids"]):
+            continue
+        for each in script.values.made_of(values["labels"]):
+            if isinstance(each.node, ast.BinOp) and isinstance(each.node.op, ast.Add) and _moves(each.node):
+                yield Met("shifted_twice", each.node, {"labels": ast.unparse(each.node)})
+                return
+
+
+def _moves(node: ast.BinOp) -> bool:
+    """`tokens[1:] + [-100]`."""
+    left, right = node.left, node.right
+    cut = isinstance(left, ast.Subscript) and isinstance(left.slice, ast.Slice) and ast.unparse(left.slice) == "1:"
+    return cut and isinstance(right, ast.List) and len(right.elts) == 1 and ast.unparse(right.elts[0]) == "-100"
 
 
 def _unshifted(script: Script, loss: At) -> Iterator[Met]:

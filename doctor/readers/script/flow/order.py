@@ -96,7 +96,8 @@ def _together(one: Event, other: Event) -> bool:
 def _scheduled(script: Script, events: Sequence[Event], steps: Sequence[Event]) -> Iterator[Met]:
     """A schedule that advances with every small batch, of which several make one step."""
     if ".accumulate(" in script.text:
-        return  # Accelerate's own schedule waits for the gradients
+        yield from _unprepared(script, events)
+        return
     schedules = [e for e in events if e.name == "step" and e.base and script.roles.is_schedule(e.base)]
     for step in steps:
         counted = [test for test in step.tests if _counts(test)]
@@ -110,6 +111,34 @@ def _scheduled(script: Script, events: Sequence[Event], steps: Sequence[Event]) 
             if beside and not any(map(_counts, each.tests)):
                 yield Met("schedule_in_every_small_batch", each.call, {"test": ast.unparse(counted[0])})
                 return
+
+
+def _unprepared(script: Script, events: Sequence[Event]) -> Iterator[Met]:
+    """A schedule of steps in `accelerator.accumulate`, which did not go through `prepare` and so never waits."""
+    prepared = {text_of(each) for call in events if call.name == "prepare" for each in call.call.args}
+    for event in events:
+        if event.name != "step" or event.base is None or not script.roles.is_schedule(event.base):
+            continue
+        entered = any(named(each) == "accumulate" for each in event.step.entered)
+        waits = any("sync" in ast.unparse(test) or _counts(test) for test in event.tests)
+        if entered and not waits and text_of(event.base.node) not in prepared and _counts_steps(script, event):
+            yield Met("schedule_in_every_small_batch", event.call, {"test": "accelerator.sync_gradients"})
+            return
+
+
+def _counts_steps(script: Script, event: Event) -> bool:
+    """Whether the length of a schedule is called one of steps, and is no number of batches."""
+    made = script.roles.origins(event.base) if event.base is not None else None
+    for origin in made or ():
+        given = (
+            [*origin.call.args, *(e.value for e in origin.call.keywords)] if isinstance(origin.call, ast.Call) else []
+        )
+        steps = [each for each in given if text_of(each).endswith(("train_steps", "training_steps", "max_steps"))]
+        for each in steps:
+            nodes = [at.node for at in script.values.made_of(each, origin.stack)]
+            if not any(isinstance(node, ast.Call) and named(node) == "len" for node in nodes):
+                return True
+    return False
 
 
 def _remainder(test: ast.expr) -> str:

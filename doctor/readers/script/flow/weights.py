@@ -18,6 +18,7 @@ _ADDS = frozenset({
     "inject_adapter_in_model", "PeftModel",
 })  # fmt: skip
 _ADDING_METHODS = frozenset({"add_adapter", "resize_token_embeddings", "load_adapter"})
+_WRAPPERS = frozenset({"DDP", "DistributedDataParallel"})
 _REFERENCE = later(r"(?i)(?:^|[._])(?:ref|reference|frozen|teacher|old)(?:_?(?:model|policy|net|lm))?$")
 
 
@@ -25,7 +26,10 @@ def weights_of_objects(script: Script) -> Iterator[Met]:
     """All idioms of this file."""
     for events in script.runs:
         yield from _stale(script, events)
+        yield from _past_wrapper(script, events)
+        yield from _reference_from_path(script, events)
     yield from _reference_is_policy(script)
+    yield from _rebound(script)
 
 
 def _stale(script: Script, events: list[Event]) -> Iterator[Met]:
@@ -89,3 +93,69 @@ def _plain(value: ast.AST) -> bool:
             return False
         value = value.func.value
     return isinstance(value, ast.Name)
+
+
+def _past_wrapper(script: Script, events: list[Event]) -> Iterator[Met]:
+    """A loss of the model inside of `DistributedDataParallel`: the hooks of the wrapper never run."""
+    wrapped = {}
+    for event in events:
+        node = event.step.node
+        if event.name in _WRAPPERS and isinstance(node, ast.Assign) and node.value is event.call and event.call.args:
+            wrapped[text_of(node.targets[0])] = (text_of(event.call.args[0]), event)
+    for wrapper, (inner, made) in wrapped.items():
+        behind = events[events.index(made) + 1 :]
+        if inner == wrapper or any(text_of(each.call.func) == wrapper for each in behind) or _is_given(wrapper, behind):
+            continue
+        for _, loss in losses(behind):
+            for each in script.roles.forwards(loss, trained=True):
+                if isinstance(each.node, ast.Call) and text_of(each.node.func) == inner:
+                    yield Met("forward_past_wrapper", each.node, {"D": wrapper})
+                    return
+
+
+def _is_given(name: str, events: list[Event]) -> bool:
+    """Whether a call is given an object, and may run it."""
+    return any(text_of(each) == name for event in events for each in (*event.call.args, *_values(event.call)))
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [each.value for each in call.keywords]
+
+
+def _reference_from_path(script: Script, events: list[Event]) -> Iterator[Met]:
+    """DPO of a model that was trained in memory: the reference is loaded from the path that its configuration names."""
+    for event in events:
+        given = {each.arg: each.value for each in event.call.keywords if each.arg}
+        if event.name != "DPOTrainer" or "model" not in given or {"ref_model", "peft_config"} & set(given):
+            continue
+        model = At(given["model"], event.stack)
+        made = script.roles.origins(model)
+        if not made or any(named(each.call) != "from_pretrained" for each in made):
+            continue
+        before = events[: events.index(event)]
+        for _, loss in losses(before):
+            if any(_is_of(script, each, model) for each in script.roles.forwards(loss, trained=True)):
+                yield Met("reference_from_path", event.call, {"model": text_of(model.node)})
+                return
+
+
+def _is_of(script: Script, forward: At, model: At) -> bool:
+    return isinstance(forward.node, ast.Call) and script.same(At(forward.node.func, forward.stack), model)
+
+
+def _rebound(script: Script) -> Iterator[Met]:
+    """Entries of `state_dict()` that are given other tensors: the module keeps its own."""
+    for (scope, name), defined in script.values.program.definitions.items():
+        made = [each for each in defined if _is_state(each.value) and not each.weak]
+        put = [each for each in defined if each.weak and isinstance(each.step.node, ast.Assign)]
+        if len(made) != 1 or not put or len(made) + len(put) != len(defined) or "." in name:
+            continue
+        nodes = [e for e in ast.walk(made[0].step.scope) if isinstance(e, ast.Name) and e.id == name]
+        targets = {id(e) for each in put for e in ast.walk(each.step.node) if isinstance(e, ast.Name)}
+        if all(isinstance(e.ctx, ast.Store) or id(e) in targets for e in nodes) and id(made[0].step.scope) == scope:
+            yield Met("state_rebound", put[0].step.node, {"name": name})
+            return
+
+
+def _is_state(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and named(value) == "state_dict"
