@@ -82,13 +82,13 @@ def _root() -> Path:
 def fixable(entries: Iterable[Entry]) -> frozenset[str]:
     """Ids of the problems, and of rows, that have a fix: a file of the same name under `fixes/`."""
     files = _names(_root())
-    return frozenset(each.id for each in entries if each.module.removeprefix(f"{CATALOGUE}.") in files)
+    return frozenset(each.id for each in entries if each.module in files)
 
 
 @cache
 def _names(root: Path) -> frozenset[str]:
-    """Dotted names of all fixes; a command asks for them at every finding, and they are part of the program."""
-    return frozenset(name for area in _folders(root) for name in _modules(area, area.name))
+    """Modules of problems with a fix; a command asks for them at every finding, and they are part of the program."""
+    return frozenset(name for area in _folders(root) for name in _modules(area, f"{CATALOGUE}.{area.name}"))
 
 
 def _folders(path: str | Path) -> list[os.DirEntry[str]]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,14 +34,31 @@ def modules() -> dict[str, Path]:
     return found
 
 
+class Module(NamedTuple):
+    """What the tests ask of a module's source, which is parsed once for all of them."""
+
+    imports: frozenset[str]
+    functions: tuple[tuple[str, int], ...]
+
+
 @cache
+def read() -> dict[str, Module]:
+    """Every module: those of the package that it imports, at once or later; its functions with their lines."""
+    return {name: _read(name, path) for name, path in modules().items()}
+
+
+def _read(name: str, path: Path) -> Module:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    functions = (each for each in nodes if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return Module(frozenset(_imported(nodes)) - {name}, tuple((each.name, _lines(each)) for each in functions))
+
+
 def imports() -> dict[str, frozenset[str]]:
-    """Module -> modules of the package that it imports, when it is imported or later."""
-    return {name: frozenset(_imported(path)) - {name} for name, path in modules().items()}
+    return {name: each.imports for name, each in read().items()}
 
 
-def _imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def _imported(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in modules())
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "doctor":
@@ -114,9 +132,9 @@ def _lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_no_function_is_too_long() -> None:
     long = {
-        f"{name}.{node.name}": count
-        for name, path in modules().items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (count := _lines(node)) > MOST_LINES
+        f"{name}.{function}": count
+        for name, each in read().items()
+        for function, count in each.functions
+        if count > MOST_LINES
     }
     assert not long, long

@@ -8,6 +8,7 @@ import pytest
 
 from doctor.logs.postmortem import examine
 from doctor.logs.read.appended import last_run
+from tests.prepared import prepared_once
 
 NOHUP = "nohup: ignoring input"
 START = "12:00:01 loading the model from /models/tiny"
@@ -83,7 +84,7 @@ def test_the_last_run_is_judged_and_the_report_says_so(tmp_path: Path) -> None:
     bad = [METRIC.format("nan", step / 10) for step in range(30)]
     good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
     log.write_text("\n".join([NOHUP, START, *bad, *NO_SPACE, NOHUP, AGAIN, *good, *NO_MODULE]) + "\n")
-    report = examine([str(log)]).diagnosis
+    report = examine([str(log)], prepared=prepared_once()).diagnosis
     found = [each.problem.id for each in report.outcome.findings]
     assert "trl" in report.outcome.findings[0].words().headline
     assert not {"NUM001", "HST009", "HST010"} & set(found), found
@@ -100,6 +101,6 @@ def test_metrics_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
     bad = [METRIC.format("nan", step / 10) for step in range(30)]
     good = [METRIC.format(0.5 - step / 100, step / 10) for step in range(30)]
     log.write_text("\n".join([NOHUP, START, *bad, "Killed", NOHUP, AGAIN, *good, "{'train_runtime': 9.0}"]) + "\n")
-    assert not examine([str(log)]).diagnosis.outcome.findings
+    assert not examine([str(log)], prepared=prepared_once()).diagnosis.outcome.findings
     log.write_text("\n".join([NOHUP, *bad, "{'train_runtime': 9.0}"]) + "\n")
-    assert examine([str(log)]).diagnosis.outcome.findings
+    assert examine([str(log)], prepared=prepared_once()).diagnosis.outcome.findings

@@ -9,7 +9,8 @@ import pytest
 
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.problem import INFO
-from doctor.logs.postmortem import Prepared, examine, prepare
+from doctor.logs.postmortem import Prepared, examine
+from tests.prepared import prepared_once
 
 REPOSITORY = Path(__file__).parent.parent.parent
 HEALTHY = REPOSITORY / "tests/rules/runs/healthy-grpo-full-1.log.gz"
@@ -26,7 +27,7 @@ ZERO = "critic/advantages/max: 0.0 critic/advantages/min: %s critic/score/mean: 
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepare()
+    return prepared_once()
 
 
 def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> Finding:

@@ -11,6 +11,7 @@ from doctor.base.record import record
 from doctor.logs.metrics.batches import parse_rows
 from doctor.logs.metrics.names import METRIC_LITERALS, MetricReader, parse_row
 from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
 
 @record
@@ -111,7 +112,7 @@ NAN = float("nan")
 def found(path: Path, name: str, steps: list[Step], end: str = "") -> list[str]:
     """Ids of what is found in a run."""
     path.write_text("".join(PRINTED[name](number, step) for number, step in enumerate(steps, 1)) + end)
-    return [each.problem.id for each in examine([str(path)]).diagnosis.outcome.findings]
+    return [each.problem.id for each in examine([str(path)], prepared=prepared_once()).diagnosis.outcome.findings]
 
 
 @pytest.mark.parametrize("name", PRINTED)

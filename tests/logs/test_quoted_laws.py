@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.logs.postmortem import Prepared, examine, prepare
+from doctor.logs.postmortem import Prepared, examine
+from tests.prepared import prepared_once
 
 PAIR = "{'loss': %s, 'grad_norm': 1.1, 'logps/chosen': %s, 'logps/rejected': %s, 'epoch': 0.1}\n"
 BEGUN = PAIR % ("1.3", "-0.6", "-0.7") * 2
@@ -28,7 +29,7 @@ TRAINED = "llamafactory-cli train --stage sft --model_name_or_path %s --template
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepare()
+    return prepared_once()
 
 
 def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:

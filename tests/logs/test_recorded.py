@@ -12,6 +12,7 @@ from doctor.logs.capsules.read import Capsule, Capsules, Failure, Frame, Link
 from doctor.logs.postmortem import examine
 from doctor.logs.recorded import Written
 from doctor.run.folder import host_name
+from tests.prepared import prepared_once
 
 TRACE = 'Traceback (most recent call last):\n  File "/a/train.py", line 3, in <module>\n    f()\nValueError: own\n'
 
@@ -32,7 +33,7 @@ def test_any_host_name_is_one(host: str, rank: int | None, tmp_path: Path) -> No
     }  # fmt: skip
     (run / "events" / f"{host_name()}-7.jsonl").write_text(json.dumps(event) + "\n")
     before = sorted(tmp_path.rglob("*"))
-    diagnosis = examine((str(run),), run_dir=str(run)).diagnosis
+    diagnosis = examine((str(run),), run_dir=str(run), prepared=prepared_once()).diagnosis
     assert "ValueError" in json.dumps(as_dict(diagnosis)["findings"])
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -10,6 +10,7 @@ import pytest
 from doctor.diagnosis.report import as_dict
 from doctor.logs.metrics.waste import rollouts_of_step
 from doctor.logs.postmortem import examine
+from tests.prepared import prepared_once
 
 
 def row(step: int, share: float) -> str:
@@ -23,7 +24,9 @@ def row(step: int, share: float) -> str:
 def report(tmp_path: Path, share: float, context: str, price: float | None = None) -> dict[str, object]:
     (tmp_path / "train.log").write_text("".join(f"{row(step, share)}\n" for step in range(1, 101)))
     (tmp_path / "settings.txt").write_text(context)
-    result = examine([str(tmp_path / "train.log")], context=[tmp_path / "settings.txt"], price=price)
+    result = examine(
+        [str(tmp_path / "train.log")], context=[tmp_path / "settings.txt"], price=price, prepared=prepared_once()
+    )
     return as_dict(result.diagnosis)
 
 
@@ -41,7 +44,7 @@ def test_groups_without_deviation_cost_hours_rollouts_and_money(tmp_path: Path) 
 def test_with_ranks_and_a_price(tmp_path: Path) -> None:
     text = "".join(f"[rank{rank}]: ready\n" for rank in range(4)) + "World size: 4\n"
     (tmp_path / "train.log").write_text(text + "".join(f"{row(step, 0.25)}\n" for step in range(1, 101)))
-    result = examine([str(tmp_path / "train.log")], price=2.0)
+    result = examine([str(tmp_path / "train.log")], price=2.0, prepared=prepared_once())
     assert result.case.world_size == 4
     (spent,) = as_dict(result.diagnosis)["wasted"]
     assert spent["gpu_hours"] == pytest.approx(0.25 * 100 * 36 * 4 / 3600)

@@ -63,12 +63,14 @@ def lines_of(case: Case) -> Iterator[Line]:
 def _hits(line: Line, catalogue: Catalogue) -> Iterator[tuple[int, Hit]]:
     # a literal of a signature may hold the end of the type
     raw = b"\n".join(f"{kind}: {line.text}".encode() for kind in _TYPES)
-    for index, each in enumerate(catalogue.signatures):
-        signature = each.signature
-        if signature.kind != "error" or signature.frame or not any(one in raw for one in each.literals):
+    for index, literals, pattern in catalogue.errors:
+        for one in literals:  # no generator: these are a thousand signatures a line
+            if one in raw:
+                break
+        else:
             continue
-        for kind in dict.fromkeys(_TYPE.findall(signature.pattern)):
-            match = re.search(signature.pattern, f"{kind}: {line.text}")
+        for kind in dict.fromkeys(_TYPE.findall(pattern)):
+            match = re.search(pattern, f"{kind}: {line.text}")
             if match is not None and match.start() == 0:
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}
                 groups, told = without_secrets(groups, line.text)

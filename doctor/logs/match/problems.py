@@ -43,6 +43,15 @@ class Catalogue:
         return by_problem
 
     @cached_property
+    def errors(self) -> tuple[tuple[int, tuple[bytes, ...], str], ...]:
+        """Position, literals and pattern of each signature of an error that asks for no frame."""
+        return tuple(
+            (position, each.literals, each.signature.pattern)
+            for position, each in enumerate(self.signatures)
+            if each.signature.kind == "error" and not each.signature.frame
+        )
+
+    @cached_property
     def unknown(self) -> frozenset[str]:
         """Ids of the problems that say only that nothing is known."""
         return frozenset(each.id for each in self.entries.values() if each.area == "unknown")

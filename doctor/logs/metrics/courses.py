@@ -75,7 +75,10 @@ def judged(
         answers = (
             function(courses)
             for entry in entries.values()
-            if entry.area in _AREAS and entry.has_code and (function := function_of(entry, laws)) is not None
+            if entry.has_code
+            and entry.may_have(laws)
+            and entry.area in _AREAS
+            and (function := function_of(entry, laws)) is not None
         )
         return tuple(each for each in answers if isinstance(each, Finding)), ()
     except Exception as exc:  # noqa: BLE001 - what the rules found is worth more

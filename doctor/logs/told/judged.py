@@ -7,7 +7,7 @@ A finding of a check is the cause where the failure is one that follows from the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -199,8 +199,9 @@ def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed], *, p
 
     With `present` a release that nobody told is taken for one of today, of what was not mended until now.
     """
+    there = {name for name in world if world.value(name) is not None}
     for entry in entries:
-        checks = tuple(each for each in entry.checks if _can_run(each.facts, world))
+        checks = tuple(each for each in entry.checks if _can_run(each.facts, world, there))
         if not checks:
             continue
         affects = {name: range_ for name, range_ in entry.affects.items() if not _unseen(world, name)}
@@ -236,12 +237,14 @@ def _with_unseen(checks: Iterable[CheckEntry], world: World) -> World:
     return filled
 
 
-def _can_run(facts: Mapping[str, tuple[str, bool]], world: World) -> bool:
-    return (
-        bool(facts)
-        and all(world.value(fact) is not None for fact, needed in facts.values() if needed)
-        and any(fact in world for fact, _ in facts.values())
-    )
+def _can_run(facts: Mapping[str, tuple[str, bool]], world: World, there: Container[str]) -> bool:
+    """Whether all that a check needs was told, and anything at all of what it takes."""
+    told = False
+    for fact, needed in facts.values():
+        if needed and fact not in there:
+            return False
+        told = told or fact in world
+    return told
 
 
 def _unseen(world: World, name: str) -> bool:
