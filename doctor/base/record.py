@@ -181,10 +181,10 @@ def names_of(cls: type) -> tuple[str, ...]:
 
 
 def unusual(made: object) -> dict[str, Any]:
-    """The values of a record that are not the usual ones: what :func:`restored` needs."""
+    """The values of a record that are not the usual ones: what :func:`restored` needs; not what it has derived."""
     parts = cast("Any", made).__record__
     usual = {each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in parts}
-    return {name: value for name, value in vars(made).items() if value != usual[name]}
+    return {name: value for name, value in vars(made).items() if name in usual and value != usual[name]}
 
 
 def _by_name(cls: Any, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:

@@ -68,6 +68,16 @@ class CheckEntry:
     table: str = ""
     mute_without: str = ""
 
+    @cached_property
+    def takes(self) -> frozenset[str]:
+        """All facts that it looks at."""
+        return frozenset(fact for fact, _ in self.facts.values())
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """Those that it cannot do without."""
+        return frozenset(fact for fact, needed in self.facts.values() if needed)
+
 
 #: the check of a problem whose TOML declares triggers, which all such problems share
 TRIGGERED = CheckEntry("judge", table="doctor.catalogue.shared.triggers", mute_without="launch", facts={

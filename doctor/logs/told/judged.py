@@ -7,7 +7,7 @@ A finding of a check is the cause where the failure is one that follows from the
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -199,9 +199,9 @@ def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed], *, p
 
     With `present` a release that nobody told is taken for one of today, of what was not mended until now.
     """
-    there = {name for name in world if world.value(name) is not None}
+    told, known = set(world), {name for name in world if world.value(name) is not None}
     for entry in entries:
-        checks = tuple(each for each in entry.checks if _can_run(each.facts, world, there))
+        checks = tuple([each for each in entry.checks if each.needs <= known and not each.takes.isdisjoint(told)])
         if not checks:
             continue
         affects = {name: range_ for name, range_ in entry.affects.items() if not _unseen(world, name)}
@@ -212,8 +212,8 @@ def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed], *, p
         crashed += outcome.crashed if affects == entry.affects else ()
         if not outcome.findings:
             continue
-        told = all(name in affects or (present and _SINCE.match(each)) for name, each in entry.affects.items())
-        firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if told else set()
+        dated = all(name in affects or (present and _SINCE.match(each)) for name, each in entry.affects.items())
+        firm = _headlines(run_checks([judged], _with_unseen(checks, world))) if dated else set()
         for finding in outcome.findings:
             said = finding.words().headline in firm
             words = declared(entry)
@@ -235,16 +235,6 @@ def _with_unseen(checks: Iterable[CheckEntry], world: World) -> World:
         blank: Any = fact_type(name)
         filled.add(Observed(name, opened(object.__new__(blank), seen=()) if value is None else value))
     return filled
-
-
-def _can_run(facts: Mapping[str, tuple[str, bool]], world: World, there: Container[str]) -> bool:
-    """Whether all that a check needs was told, and anything at all of what it takes."""
-    told = False
-    for fact, needed in facts.values():
-        if needed and fact not in there:
-            return False
-        told = told or fact in world
-    return told
 
 
 def _unseen(world: World, name: str) -> bool:
