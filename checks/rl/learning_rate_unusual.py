@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.base.evidence import Observed
+from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
@@ -11,6 +12,7 @@ from doctor.catalogue.problem import INFO, WARNING
 from doctor.catalogue.settings import number, place_of
 from doctor.catalogue.shared.trainers import is_grpo, quoted
 from doctor.catalogue.words import words_of
+from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 from doctor.facts.training import Training
@@ -34,15 +36,19 @@ LORA_RANGE = (1e-6, 5e-5)
 FULL_USUAL, LORA_USUAL = 1e-6, 1e-5
 FAR = 100
 
+#: the smallest model of GPT-3's table has 125 million parameters, and rates 10 times those of its largest one
+#: (https://arxiv.org/abs/2005.14165, table 2.1); the rates above are of models of half a billion and more
+TINY = 100_000_000
+
 #: packages that put adapters on a model
 ADAPTERS = {"peft", "unsloth"}
 
 
 @check(PROBLEM)
-def learning_rate_unusual(training: Training, script: Script | None) -> Judgement:
+def learning_rate_unusual(training: Training, script: Script | None, model: Model | None) -> Judgement:
     """Judge an explicit rate by method; an adapter can come from elsewhere than `LoraConfig`."""
     setting = training.get("learning_rate")
-    if not is_grpo(training) or setting is None:
+    if not is_grpo(training) or setting is None or _is_tiny(model):
         return
     rate = number(setting.value) if setting.known else None
     if rate is None:
@@ -64,12 +70,14 @@ def learning_rate_unusual(training: Training, script: Script | None) -> Judgemen
 
 @check(PROBLEM)
 def learning_rate_far_from_the_method(
-    training: Training, packages: Packages | None, script: Script | None
+    training: Training, packages: Packages | None, script: Script | None, model: Model | None
 ) -> Judgement:
     """Of TRL's other methods: a hundred times what the installed release takes by itself, of adapters a thousand."""
     setting, version = training.get("learning_rate"), packages.version("trl") if packages is not None else None
     history = data.trl_argument(training.config_class or "", "learning_rate")
     if is_grpo(training) or setting is None or not setting.known or history is None or version is None:
+        return
+    if _is_tiny(model):
         return
     rate, usual = number(setting.value), number(history.default_in(version))
     brings_adapter = script is not None and any(each.split(".")[0] in ADAPTERS for each in script.imports)
@@ -82,6 +90,14 @@ def learning_rate_far_from_the_method(
         commands=(f"learning_rate={usual:g}",),
         evidence=(*quoted(setting), Observed.quoted("packages", f"trl {version}: {usual:g}")),
     )  # fmt: skip
+
+
+def _is_tiny(model: Model | None) -> bool:
+    """Whether a model is so small that greater rates are right for it: usual ones fall with the size."""
+    try:
+        return model is not None and model.parameters is not None and model.parameters < TINY
+    except NotSeen:
+        return False
 
 
 #: what a rate is set by, the optimizer that is logged first
