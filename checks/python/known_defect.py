@@ -74,7 +74,7 @@ def known_defect(  # noqa: PLR0917 - all that a condition may ask
             yield Skip(f"the installed version of {_unknown(packages, defect.when)} is not known")
             continue
         settings = tuple(filter(None, (run.setting(key) for key, _, _ in defect.conditions)))
-        versions = tuple(Observed.quoted("packages", f"{name} {packages.version(name)}") for name in defect.when)
+        versions = tuple(Observed.quoted(packages.told_by, f"{name} {packages.version(name)}") for name in defect.when)
         first = next(iter(defect.when))
         yield _found(
             defect, MESSAGE, who=f"{first} {packages.version(first)}", where=place_of(*settings),

@@ -88,7 +88,7 @@ def learning_rate_far_from_the_method(
         PROBLEM, FAR_AWAY, where=place_of(setting), severity=WARNING, confidence=LIKELY, rate=f"{rate:g}",
         usual=f"{usual:g}", times=f"{rate / usual:.0f}", owner=training.config_class,
         commands=(f"learning_rate={usual:g}",),
-        evidence=(*quoted(setting), Observed.quoted("packages", f"trl {version}: {usual:g}")),
+        evidence=(*quoted(setting), Observed.quoted(_told_by(packages), f"trl {version}: {usual:g}")),
     )  # fmt: skip
 
 
@@ -98,6 +98,10 @@ def _is_tiny(model: Model | None) -> bool:
         return model is not None and model.parameters is not None and model.parameters < TINY
     except NotSeen:
         return False
+
+
+def _told_by(packages: Packages | None) -> str:
+    return packages.told_by if packages is not None else "packages"
 
 
 #: what a rate is set by, the optimizer that is logged first

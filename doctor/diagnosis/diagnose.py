@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from doctor.facts.cluster import Cluster
     from doctor.facts.launch import Launch
     from doctor.facts.network import Endpoint, Network
+    from doctor.facts.packages import Packages
 
 #: packages named in the line that says what was examined
 SHOWN_PACKAGES = (
@@ -236,10 +237,7 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
         else:
             yield f"python {interpreter.version} ({interpreter.environment_kind})"
     if packages is not None:
-        for name in SHOWN_PACKAGES:
-            if version := packages.version(name):
-                build = packages.torch_build
-                yield f"{name} {build.version if name == 'torch' and build else version}"
+        yield from _releases(packages)
     if gpus := _value(states, "gpus"):
         for name, count in Counter(gpu.name or "unknown GPU" for gpu in gpus.gpus).items():
             yield f"{count}x {name}"
@@ -248,6 +246,16 @@ def summary(states: Mapping[str, Observed]) -> Iterable[str]:
     yield from _asked(_value(states, "network"))
     if words := _value(states, "framework_words"):
         yield f"called {words.program} {words.version}'s own validator ({words.seconds:.0f} s)"
+
+
+def _releases(packages: Packages) -> Iterable[str]:
+    """The packages that matter, and where their releases are known from if they are not installed."""
+    if packages.pinned:
+        yield f"packages as pinned in {packages.source}, because this Python has none that train"
+    for name in SHOWN_PACKAGES:
+        if version := packages.version(name):
+            build = packages.torch_build
+            yield f"{name} {build.version if name == 'torch' and build else version}"
 
 
 def _asked(network: Network | None) -> Iterable[str]:

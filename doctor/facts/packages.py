@@ -69,6 +69,7 @@ class Packages:
         leftovers: `~name` folders that an interrupted pip left in site-packages.
         repaired: files that set what releases with a known defect leave out, for somebody mended them.
         unread: files that a start of this Python runs and that the doctor does not (a .pth file, a sitecustomize).
+        pinned: versions are those that the files `source` of the project pin; no environment was seen.
         conda: what conda says it installed: name -> version (its CUDA libraries have no Python metadata).
 
     """
@@ -85,6 +86,12 @@ class Packages:
     conda: Mapping[str, str] = field(default_factory=dict)
     repaired: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    pinned: bool = False
+
+    @property
+    def told_by(self) -> str:
+        """What names a release where it is quoted."""
+        return f"pinned in {self.source}" if self.pinned else "packages"
 
     def has(self, *names: str) -> bool | None:
         """Whether one of several distributions can be imported, by metadata, conda's record or the import path.

@@ -24,3 +24,10 @@ def test_an_environment_that_trains_or_was_named_is_the_users() -> None:
     assert clauses("the doctor's own", "trl") == ["python 3.11.7 (venv)", "trl 1.0"]
     assert clauses("active venv", "click") == ["python 3.11.7 (venv)"]
     assert clauses("the doctor's own", "click", complete=False) == ["python 3.11.7 (venv)"]
+
+
+def test_pins_of_the_project_are_told_as_such() -> None:
+    interpreter = Interpreter("/v/bin/python", version="3.11.7", chosen_because="", environment_kind="venv")
+    held = Packages({"trl": Distribution("trl", "1.0")}, complete=False, source="requirements.txt", pinned=True)
+    told = list(summary({"interpreter": Observed.seen(interpreter), "packages": Observed.seen(held)}))
+    assert told[1:] == ["packages as pinned in requirements.txt, because this Python has none that train", "trl 1.0"]

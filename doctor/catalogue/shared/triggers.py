@@ -163,8 +163,8 @@ def _holds(trigger: Trigger, seen: _Seen) -> Optional[bool]:
 def _told(words: ProblemWords, trigger: Trigger, seen: _Seen) -> Finding:
     proofs = seen.proofs(trigger)
     idiom = seen.idioms.get(trigger.code)
-    versions = tuple(Observed.quoted("packages", f"{name} {seen.packages.version(name)}") for name in trigger.when
-                     if seen.packages is not None)  # fmt: skip
+    held = (seen.packages,) if seen.packages is not None else ()
+    versions = tuple(Observed.quoted(of.told_by, f"{name} {of.version(name)}") for of in held for name in trigger.when)
     values: dict[str, Any] = {name: _filled(text, seen, idiom) for name, text in trigger.values.items()}
     where = place_of(*proofs)
     if where is None and idiom is not None:

@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from doctor.base.fact import fact
+from doctor.base.fact import Context, fact
+from doctor.facts.launch import Launch
 from doctor.facts.packages import Copy, Distribution, Packages, TorchBuild, normalised
 from doctor.facts.target import Target
 
+if TYPE_CHECKING:
+    from doctor.readers.files.pinned import Pin
+
+
+#: an environment with none of these trains nothing: what is pinned is meant
+_TRAINS = ("torch", "transformers", "trl", "vllm", "deepspeed", "accelerate", "verl", "sglang", "ray")
+
 
 @fact(timeout_s=4.0)
-def collect(target: Target) -> Packages:
-    """Put the probe's records together: one distribution per name, later copies beside it."""
+def collect(context: Context, target: Target, launch: Launch | None) -> Packages:
+    """Put the probe's records together: one distribution per name, later copies beside it.
+
+    Where the interpreter has nothing that trains, and is not named by the user, the versions that the project's files
+    pin stand for the environment that is meant.
+    """
+    found = _installed(target)
+    if context.python or launch is None or not launch.argv or any(map(found.version, _TRAINS)):
+        return found
+    from doctor.readers.files.pinned import pins_of
+
+    pins = pins_of(Path(launch.folder or context.cwd), launch.script)
+    if not any(name in pins for name in _TRAINS):
+        return found
+    files = dict.fromkeys(Path(pin.place.file).name for pin in pins.values())
+    return Packages(
+        distributions={name: Distribution(name, pin.version, location=_where(pin)) for name, pin in pins.items()},
+        source=", ".join(files),
+        pinned=True,
+        complete=False,
+    )
+
+
+def _where(pin: Pin) -> str:
+    return f"{pin.place.file}:{pin.place.line}"
+
+
+def _installed(target: Target) -> Packages:
+    """What the interpreter has."""
     raw = target.raw
     build = raw["torch"]
     return Packages(
