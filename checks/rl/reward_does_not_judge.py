@@ -16,6 +16,7 @@ GARBAGE = TOML["garbage"]
 NOTHING = TOML["nothing"]
 ABSENT = TOML["absent"]
 ONE_SCORE = TOML["one_score"]
+PART = TOML["part"]
 
 #: kinds of worthless answers, and what they are called
 WORTHLESS = TOML.phrases("worthless")
@@ -75,6 +76,37 @@ def of_mixed_answers(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
                 rows=len(values), value=_number(values[0]),
             )  # fmt: skip
     return None
+
+
+def of_near_answers(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge a function that compares a part of the answer: it tells numbers apart by their end and not by their begin.
+
+    Args:
+        functions: as in `of_rehearsal`, with tries of wrong numbers in one form (`ends:...`, `begins:...`), and `near`
+            (the right number of the first row and these two).
+
+    """
+    judging = [each for each in functions if each["reads"]]
+    if len(judging) != 1:
+        return None
+    tries = {kind: _mean(each["values"]) for kind, each in judging[0]["tries"].items()}
+    for kind, value in tries.items():
+        name, _, form = kind.partition(":")
+        right, ends = tries.get(_RIGHT + form), tries.get(f"ends:{form}")
+        if name != "begins" or value is None or right is None or ends is None:
+            continue
+        if right > ends + _SAME and value >= right - _SAME:
+            good, _, wrong = judging[0]["near"]
+            return found(
+                PROBLEM, PART, confidence=LIKELY, evidence=(_told(judging[0]),), function=judging[0]["function"],
+                wrong=wrong, right=good, value=_number(value), ends=_number(ends),
+            )  # fmt: skip
+    return None
+
+
+def _mean(values: Sequence[float | None] | None) -> float | None:
+    known = [each for each in values or () if each is not None]
+    return fmean(known) if known and len(known) == len(values or ()) else None
 
 
 def of_absent_columns(functions: Sequence[Mapping[str, Any]]) -> Finding | None:

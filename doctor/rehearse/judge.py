@@ -238,7 +238,12 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
         yield from [] if slow is None else [slow]
     if tried and len(tried) == len(usual):
         does_not = reward_does_not_judge
-        found = does_not.of_rehearsal(tried) or does_not.of_mixed_answers(tried) or does_not.of_absent_columns(tried)
+        found = (
+            does_not.of_rehearsal(tried)
+            or does_not.of_mixed_answers(tried)
+            or does_not.of_near_answers(tried)
+            or does_not.of_absent_columns(tried)
+        )
         yield from [] if found is None else [found]
 
 

@@ -150,7 +150,7 @@ def _rehearsed(
         if first.code != 0 or first.late or not done.saved or not wishes.resume or _left(until) < _LEAST_S:
             return Session(tuple(argv), wishes, run, held, done, (first,), framework=given.framework)
         second = RunDir(run.path / "resume")
-        shutil.move(root / journal.FOLDER, root / "journal-1")
+        shutil.move(root / journal.FOLDER, root / journal.FIRST)
         later = _variables(_anew(second), own, settings._replace(resume=True), wishes)
         ended = _of_copy(kept, words, second, variables, later, until, lambda: on_tick(root))
     if ended is None or ended.code != 0 or ended.late:  # what a copy could not do accuses nobody

@@ -8,7 +8,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from doctor.run.folder import Events, RunDir
 
@@ -82,8 +82,12 @@ def _prepare() -> None:
 class Attached:
     """What stands among the default callbacks of the trainers: made there, it turns into the guard's callback."""
 
+    #: how many were made in this process
+    made: ClassVar[int] = 0
+
     def __new__(cls) -> Any:
         """The guard's callback, or one that does nothing where the guard cannot be made."""
+        cls.made += 1
         try:
             from doctor.monitors.guard.transformers import DoctorCallback
 
@@ -97,19 +101,27 @@ class Attached:
 
 
 def _to_trainers(module: Any) -> None:
-    """Add to the callbacks that every trainer begins with; where there is no such list, to each trainer made."""
+    """Add to the callbacks that every trainer begins with, and to each trainer that was made without them.
+
+    A library may put a list of its own in the place of that one, as ms-swift does:
+    https://github.com/modelscope/ms-swift/blob/main/swift/trainers/patcher.py
+    """
     defaults = getattr(module, "DEFAULT_CALLBACKS", None)
     if isinstance(defaults, list):
         defaults.append(Attached)
+    owner: Any = getattr(module, "Trainer", None)
+    if owner is None:
         return
-    original = module.Trainer.__init__
+    original = owner.__init__
 
     @functools.wraps(original)
     def begin_and_add(self: Any, *args: Any, **kwargs: Any) -> None:
+        before = Attached.made
         original(self, *args, **kwargs)
-        self.add_callback(Attached)
+        if Attached.made == before:
+            self.add_callback(Attached)
 
-    module.Trainer.__init__ = begin_and_add
+    owner.__init__ = begin_and_add
 
 
 def _to_engines(module: Any) -> None:

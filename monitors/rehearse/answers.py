@@ -146,6 +146,19 @@ def wrong_of(answer: str) -> str:
     return f"not {answer}"
 
 
+def near_of(answer: str) -> Optional[tuple[str, str]]:
+    """Two wrong numbers for a right one of several digits: one that ends otherwise, one that begins otherwise.
+
+    None for whatever else an answer is: of a text it is not known which part counts.
+    """
+    number = re.fullmatch(r"(-?)(\d)(\d*)(\d)(\.\d+)?", answer.strip())
+    if not number:
+        return None
+    sign, first, middle, last, rest = (each or "" for each in number.groups())
+    ends, begins = str((int(last) + 1) % 10), str(int(first) % 9 + 1)
+    return f"{sign}{first}{middle}{ends}{rest}", f"{sign}{begins}{middle}{last}{rest}"
+
+
 def text_of(prompt: Any) -> str:
     """The plain text of a prompt, be it a string or messages."""
     if isinstance(prompt, str):

@@ -18,7 +18,8 @@ from doctor.run.folder import host_name
 if TYPE_CHECKING:
     from types import TracebackType
 
-FOLDER = "journal"
+#: below the rehearsal's folder: of the pass that is under way, and of the first one while the second is
+FOLDER, FIRST = "journal", "journal-1"
 
 #: what can be rehearsed, in the order in which a run comes to it
 PHASES = (
@@ -142,10 +143,10 @@ def shielded(original: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def entries(root: Path) -> list[dict[str, Any]]:
-    """All entries of a rehearsal in order of time; torn lines are skipped."""
+def entries(root: Path, folder: str = FOLDER) -> list[dict[str, Any]]:
+    """All entries of a pass in order of time; torn lines are skipped."""
     found = []
-    for path in sorted((root / FOLDER).glob("*.jsonl")):
+    for path in sorted((root / folder).glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 entry = json.loads(line)

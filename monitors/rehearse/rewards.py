@@ -18,6 +18,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import fmean
 from typing import Any, Callable, Optional
 
 from doctor.monitors.rehearse import answers, journal
@@ -118,6 +119,8 @@ class Tried:
         with journal.phase("reward"):
             for each in self._tries(batch, result):
                 each.run(self._function)
+            for each in self._near(batch):
+                each.run(self._function)
             mixed = self._mixed(batch)
             if mixed is not None:
                 mixed.run(self._function)
@@ -129,6 +132,8 @@ class Tried:
         if batch is None:
             return
         for each in self._tries(batch, result):
+            await each.run_awaited(self._function)
+        for each in self._near(batch):
             await each.run_awaited(self._function)
         mixed = self._mixed(batch)
         if mixed is not None:
@@ -154,13 +159,37 @@ class Tried:
         found = answers.right_of(batch, len(completions), self._read())
         self._column = found[0] if found else None
         self._until_s = time.monotonic() + ALL_S
-        kinds = answers.of_rows(prompts, found[1] if found else None, [*self._texts, *prompts[:2]])
+        texts = [*self._texts, *prompts[:2]]
+        kinds = answers.of_rows(prompts, found[1] if found else None, texts)
+        self._finals = [answers.final_of(each) for each in found[1]] if found else []
+        self._tags = answers.tags_in(texts)
         tries = [Try("again", self._with(batch, completions), self._until_s)]
         for kind in kinds:
             told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
             tries.append(Try(kind.kind, self._with(batch, told), self._until_s, told))
         self._results = tries
         self._own = [_number(each) for each in result]
+        return tries
+
+    def _near(self, batch: dict[str, Any]) -> list[Try]:
+        """Wrong numbers in the form whose right ones earned most; none where the answers are no numbers."""
+        known = {each.kind: fmean(each.known) for each in self._results if each.known}
+        near = [answers.near_of(each) for each in self._finals]
+        forms = [(name, form) for name, form in answers.forms(self._tags) if f"right:{name}" in known]
+        if not forms or not all(near):
+            return []
+        name, form = max(forms, key=lambda each: known[f"right:{each[0]}"])
+        if known[f"right:{name}"] <= max(known.get("empty", 0.0), known.get("refusal", 0.0)):
+            return []
+        tries = []
+        for at, kind in enumerate(("ends", "begins")):
+            told = [
+                answers.like(example, form(each[at]))
+                for example, each in zip(batch["completions"], near)  # noqa: B905 - Python 3.9 has no strict=
+                if each is not None
+            ]
+            tries.append(Try(f"{kind}:{name}", self._with(batch, told), self._until_s, told))
+        self._results += tries
         return tries
 
     def _mixed(self, batch: dict[str, Any]) -> Optional[Try]:
@@ -203,6 +232,7 @@ class Tried:
             again=again and again.values and again.values[:64], column=self._column,
             reads=self._judges(), absent=absent(self._function, batch),
             weight=self._weight(), place=_place(self._function), mixed=mixed and mixed.known[:64],
+            near=[self._finals[0], *(answers.near_of(self._finals[0]) or ())] if self._finals else [],
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
 

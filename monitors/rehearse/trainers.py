@@ -139,7 +139,7 @@ def _resume(trainer: Any, asked: Any) -> Any:
     """What it is resumed from: in the second pass what the first one saved, else nothing of the real model's size."""
     output = Path(trainer.args.output_dir)
     if settings().resume:
-        saved = checkpoints(output)
+        saved = checkpoints(output) or _of_first_pass()
         if saved:
             journal.write("resumes", checkpoint=saved[-1].name)
             return str(saved[-1])
@@ -148,6 +148,13 @@ def _resume(trainer: Any, asked: Any) -> Any:
     if not asked:
         return asked
     return of_the_user(trainer, asked)
+
+
+def _of_first_pass() -> list[Path]:
+    """What the first pass saved for the same training, where its folder is named anew at each start."""
+    made = [each for each in journal.entries(settings().root, journal.FIRST) if each["kind"] == "training"]
+    before = [each["output"] for each in made if each.get("number") == Current.trainings + 1 and each.get("output")]
+    return checkpoints(Path(before[0])) if before else []
 
 
 class _Steps:

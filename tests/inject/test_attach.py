@@ -80,6 +80,23 @@ def test_without_defaults_each_trainer_gets_it(run: RunDir) -> None:
     assert len(_told(run)) == 1
 
 
+def test_where_a_library_puts_a_list_of_its_own_each_trainer_gets_one_all_the_same(run: RunDir) -> None:
+    defaults: list[Any] = []
+
+    class Made(Trainer):
+        def __init__(self, name: str) -> None:
+            super().__init__(name)
+            for each in module.DEFAULT_CALLBACKS:
+                self.add_callback(each)
+
+    module = _module("transformers.trainer", Trainer=Made, DEFAULT_CALLBACKS=defaults)
+    attach._to_trainers(module)
+    assert [type(each).__name__ for each in Made("first").callbacks] == ["DoctorCallback"], "once"
+    module.DEFAULT_CALLBACKS = []
+    assert [type(each).__name__ for each in Made("second").callbacks] == ["DoctorCallback"]
+    assert len(_told(run)) == 2
+
+
 def test_a_guard_that_cannot_be_made_is_told_and_nothing_happens(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
         pass

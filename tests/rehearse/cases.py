@@ -87,6 +87,10 @@ def _later(name: str, finding: str = "", phase: str = "", *more: str, processes:
     return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
 
 
+def _of_loop(name: str, finding: str = "") -> Case:
+    return Case((f"{PROGRAMS}/loops.py", SMALL, name), finding)
+
+
 WELL = {
     "pool-right": _of_pool("right"),
     "grpo-7b": Case(_train("right", BASE)),
@@ -100,6 +104,9 @@ WELL = {
     "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
     "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),
     "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
+    "loop-adapter": _of_loop("right"),
+    "loop-tasks": _of_loop("right-tasks"),
+    "loop-own-loss": _of_loop("right-own-loss"),
     "engine-follows": Case((f"{PROGRAMS}/engine.py", SMALL, "right"), options=("--no-resume",)),
     "null": Case(_train("right"), options=("--null",)),
     "resume-same": Case(_train("resume-same"), options=("--no-resume",)),
@@ -194,6 +201,10 @@ MISTAKES = {
     "pool-turns-ignored": _of_pool("turns-ignored", "NUM5191"),
     "pool-experts-inert": _of_pool("experts-inert", "RLX4202"),
     "pool-cell-not-run": _of_pool("cell-not-run", phase="any"),
+    "loop-masked": _of_loop("masked", "NUM5191"),
+    "loop-moved-twice": _of_loop("moved", "NUM5191"),
+    "loop-optimizer-first": _of_loop("optimizer-first", "NUM5191"),
+    "loop-head-unused": _of_loop("head-unused", "NUM5191"),
     "loop-column": Case((f"{PROGRAMS}/loop.py", SMALL, "labels"), phase="any"),
     # drawn later, before any of them was run
     "drawn-dpo-columns": _drawn("dpo-columns", phase="any"),

@@ -116,6 +116,46 @@ def test_what_depends_on_the_other_rows_and_still_tells_them_apart_is_left_in_pe
     assert reward_does_not_judge.of_mixed_answers(tried(root, by_length)) is None
 
 
+def test_a_comparison_of_a_part_of_the_answer_is_told(root: Path) -> None:
+    def last_digit(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [float(each.endswith(right[-1])) for each, right in zip(completions, answer, strict=True)]
+
+    told = tried(root, last_digit, answer=["37", "12", "44", "90"])[-1]
+    assert reward_does_not_judge.of_rehearsal([told]) is None
+    found = reward_does_not_judge.of_near_answers([told])
+    assert found is not None
+    assert "`last_digit` gives 47 as much as the right answer 37: 1" in found.words().headline
+    assert not list(reward_function_fails_on_answers.of_rehearsal({**told, "usual": 0.1, "limit": 10}))
+
+
+def test_whole_comparisons_tolerance_and_answers_that_are_no_numbers_are_left_in_peace(root: Path) -> None:
+    def nearly(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        found = [re.search(r"-?\d+", each) for each in completions]
+        return [
+            float(bool(each) and abs(int(each[0]) - int(right)) <= 3) for each, right in zip(found, answer, strict=True)
+        ]
+
+    def contained(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [float(right in each) for each, right in zip(completions, answer, strict=True)]
+
+    numbers = ["37", "12", "44", "90"]
+    for function, answer in ((in_tags, numbers), (nearly, numbers), (contained, numbers), (contained, RIGHT)):
+        told = tried(root, function, answer=answer)[-1]
+        assert reward_does_not_judge.of_near_answers([told]) is None
+    assert not any(each.startswith("begins:") for each in told["tries"]), "one of them has one digit"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("37", ("38", "47")), ("-99", ("-90", "-19")), ("12.5", ("13.5", "22.5")), ("7", None), ("B", None),
+        ("12 and 34", None), ("1,234", None),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_end_or_begin_otherwise(answer: str, expected: tuple[str, str] | None) -> None:
+    assert answers.near_of(answer) == expected
+
+
 def test_without_a_column_of_answers_nothing_is_judged(root: Path) -> None:
     assert reward_does_not_judge.of_rehearsal(tried(root, by_length)) is None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.rehearse import checkpoints, journal
+from doctor.monitors.rehearse import checkpoints, journal, loops, trainers
 from doctor.monitors.rehearse.make_tiny import headers
 from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
 
@@ -91,3 +91,19 @@ def test_checkpoints_of_the_rehearsal_are_told_from_those_that_were_there(root: 
     assert [each.name for each in checkpoints.checkpoints(tmp_path / "out")] == ["checkpoint-2"]
     there = checkpoints.checkpoints(tmp_path / "out", own=False)
     assert [each.name for each in there] == ["checkpoint-500", "checkpoint-1000"]
+
+
+def test_a_second_pass_resumes_what_the_first_saved_in_a_folder_of_another_name(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "out" / "v0", tmp_path / "out" / "v1"
+    safetensors(first / "checkpoint-2" / "model.safetensors", {"a": [2]})
+    journal.write("training", number=1, output=str(first))
+    (root / journal.FOLDER).rename(root / journal.FIRST)
+    monkeypatch.setattr(_Read, "settings", Settings(root, 0, held=True, resume=True))
+    monkeypatch.setattr(journal._Own, "pid", None)
+    monkeypatch.setattr(loops.Current, "trainings", 0)
+    made = trainer(second, tmp_path / "base")
+    assert trainers._resume(made, None) == str(first / "checkpoint-2")
+    monkeypatch.setattr(loops.Current, "trainings", 1)
+    assert trainers._resume(made, None) is None, "a second training is another one"
