@@ -92,7 +92,7 @@ def main() -> int:
 
 
 def _half(folder: Path) -> int:
-    return int(json.loads((folder / "label.json").read_text(encoding="utf-8"))["half"])
+    return int(json.loads((folder / "label.json").read_text(encoding="utf-8")).get("half", 0))
 
 
 def _print(answers: list[Answer]) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from doctor.base.patterns import later
+from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
@@ -19,7 +21,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ITSELF, NO_BETA = TOML["itself"], TOML["no_beta"]
 SAME = TOML["same"]
-NO_TOKEN, ELSEWHERE = TOML["no_token"], TOML["elsewhere"]
+NO_TOKEN, ELSEWHERE, STANDS = TOML["no_token"], TOML["elsewhere"], TOML["stands"]
 
 
 #: logged steps: a long warm-up in bf16 may lose the first updates
@@ -98,6 +100,59 @@ class EvaluatedAgainstItself:
         if self._settled or self._zero is None:
             return None
         return found(PROBLEM, ITSELF, confidence=LIKELY, step=step_text(self._zero.step), **sighting(self._zero))
+
+
+#: optimizer steps behind which a warm-up is over, logged values of the medians, the distance of a mean loss from ln 2,
+#: and the margin: a twentieth of a nat at the usual beta of 0.1. Losses of DPO that learn are at 0.6 by then; one whose
+#: reference followed the policy stayed at ln 2 for hundreds of steps: https://github.com/GMISWE/tinker-cloud/pull/16
+LATE, LAST, NEAR_LN2, SMALL = 150, 10, 0.003, 0.005
+
+
+@rule(PROBLEM, needs=("loss", _TRAIN), symptom_of=("RLX017", "NUM016"))
+class LossStandsAtItsStart:
+    """Margins near 0 and a loss at ln 2 long after the beginning: the policy does not leave its reference."""
+
+    def __init__(self) -> None:
+        self._losses, self._margins = Window(LAST), Window(LAST)
+        self._low = math.inf
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in."""
+        if math.isfinite(point.value):
+            if point.name == _TRAIN:
+                self._margins.push(abs(point.value))
+                self._last = point
+            else:
+                self._losses.push(point.value)
+                self._low = min(self._low, point.value)
+        return None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take finite figures in: they are judged at the end."""
+        losses, margins = stretch["loss"], stretch[_TRAIN]
+        if not (losses.finite and margins.finite):
+            return False
+        self._losses.extend(losses.values)
+        self._low = min(self._low, losses.low) if losses.values else self._low
+        self._margins.extend([abs(each) for each in margins.values[-LAST:]])
+        self._last = stretch.last(_TRAIN) if margins.values else self._last
+        return True
+
+    def finish(self) -> Optional[Finding]:
+        """Judge the last values; margins of exactly 0 are told by themselves."""
+        last = self._last
+        if last is None or (last.step or 0) < LATE or min(len(self._losses), len(self._margins)) < LAST:
+            return None
+        margin = self._margins.median
+        if not 0 < margin < SMALL or abs(self._losses.median - math.log(2)) > NEAR_LN2:
+            return None
+        if self._low < math.log(2) - 2 * NEAR_LN2:
+            return None  # it had left
+        return found(
+            PROBLEM, STANDS, confidence=LIKELY, severity=WARNING, loss=f"{self._losses.median:.4f}",
+            margin=f"{margin:.2g}", step=step_text(last.step), **sighting(last),
+        )  # fmt: skip
 
 
 _LOGPS = ("logps/chosen", "logps/rejected")

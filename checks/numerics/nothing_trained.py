@@ -293,7 +293,11 @@ class LossTimesAccumulation:
 STANDING, DIGITS = 4, 4
 
 
-@rule(PROBLEM, needs=("loss", "grad_norm", "learning_rate", "reward_std", "reward", "frac_reward_zero_std"))
+@rule(
+    PROBLEM,
+    needs=("loss", "grad_norm", "learning_rate", "reward_std", "reward", "frac_reward_zero_std"),
+    symptom_of=("RLX015",),
+)
 class NothingMoves:
     """All values of a run, or of a piece of it: a loss that is always the same, or norms that are all 0."""
 

@@ -54,14 +54,22 @@ def _of_the_catalogue() -> list[str]:
     return [entry.module for entry in load() if entry.has_rule]
 
 
+class _Symptom(NamedTuple):
+    """What a rule declared of its causes: their ids, and whether they count whenever they began."""
+
+    of: tuple[str, ...]
+    any_time: bool
+
+
 class _Runner:
     """A rule at work, with what it declared; made when the first point comes that it wants."""
 
-    __slots__ = ("_class", "_rule", "every_rank", "names", "number", "patterns", "problem", "symptom_of")
+    __slots__ = ("_class", "_rule", "every_rank", "names", "number", "patterns", "problem", "symptom")
 
     def __init__(self, cls: type, number: int) -> None:
         declared: tuple[Problem, tuple[str, ...], tuple[str, ...], bool] = vars(cls)["__doctor_rule__"]
-        self.problem, needs, self.symptom_of, self.every_rank = declared
+        self.problem, needs, symptom_of, self.every_rank = declared
+        self.symptom = _Symptom(symptom_of, getattr(cls, "doctor_any_time", False))
         self.names = frozenset(each for each in needs if "*" not in each)
         self.patterns = tuple(each.split("*") for each in needs if "*" in each)
         self.number = number
@@ -119,7 +127,7 @@ class RuleEngine:
     def __init__(self, rules: Optional[Sequence[type]] = None) -> None:
         self._classes = list(load_rules() if rules is None else rules)
         self.crashed: dict[str, str] = {}
-        self._found: list[tuple[Finding, tuple[str, ...]]] = []
+        self._found: list[tuple[Finding, _Symptom]] = []
         self._wanted: dict[str, tuple[int, ...]] = {}  # metric -> rules that want it, which outlives a new beginning
         self._runners = [_Runner(cls, number) for number, cls in enumerate(self._classes)]
         self._routes: dict[str, _Route] = {}
@@ -250,12 +258,12 @@ class RuleEngine:
     @property
     def findings(self) -> list[Finding]:
         """One finding a problem, the worst it came to; causes first, then in order of the step where they began."""
-        worst: dict[str, tuple[Finding, tuple[str, ...]]] = {}
-        for finding, symptom_of in self._found:
+        worst: dict[str, tuple[Finding, _Symptom]] = {}
+        for finding, symptom in self._found:
             known = worst.get(finding.problem.id)
             if known is None or finding.severity.rank < known[0].severity.rank:
-                worst[finding.problem.id] = (finding, symptom_of)
-        placed = [_with_role(finding, symptom_of, worst) for finding, symptom_of in worst.values()]
+                worst[finding.problem.id] = (finding, symptom)
+        placed = [_with_role(finding, symptom, worst) for finding, symptom in worst.values()]
         return sorted(placed, key=lambda each: (each.role != Role.CAUSE, _began(each), each.severity.rank))
 
     def waits_for(self, name: str) -> bool:
@@ -273,7 +281,7 @@ class RuleEngine:
 
     def _keep(self, finding: Finding, runner: _Runner) -> None:
         if len(self._found) < MOST_FINDINGS:
-            self._found.append((finding, runner.symptom_of))
+            self._found.append((finding, runner.symptom))
 
     def _route(self, name: str) -> _Route:
         runners = [self._runners[number] for number in self._wanted_by(name)]
@@ -301,11 +309,10 @@ def _began(finding: Finding) -> int:
     return finding.where.step or 0
 
 
-def _with_role(
-    finding: Finding, symptom_of: tuple[str, ...], found: dict[str, tuple[Finding, tuple[str, ...]]]
-) -> Finding:
-    causes = (found[each][0] for each in symptom_of if each in found)
-    return replace(finding, role=Role.SYMPTOM) if any(_began(each) <= _began(finding) for each in causes) else finding
+def _with_role(finding: Finding, symptom: _Symptom, found: dict[str, tuple[Finding, _Symptom]]) -> Finding:
+    causes = (found[each][0] for each in symptom.of if each in found)
+    earlier = any(symptom.any_time or _began(each) <= _began(finding) for each in causes)
+    return replace(finding, role=Role.SYMPTOM) if earlier else finding
 
 
 def sighting(point: Point, began: Optional[int] = None, text: str = "") -> dict[str, Any]:

@@ -35,7 +35,8 @@ def rule(
     Args:
         problem: the entry of the catalogue that the rule recognises.
         needs: canonical metric names; the engine feeds only those. One star stands for anything: ``rewards/*``.
-        symptom_of: ids of problems that, where they began no later, are the cause of this one.
+        symptom_of: ids of problems that, where they began no later, are the cause of this one; a class with
+            `doctor_any_time = True` says so whenever they began.
         every_rank: feed the points of all ranks; else those of the first rank that told the metric.
 
     `update` is O(1), pure, and standard library only; it returns a finding when the trouble begins, and again only
@@ -153,6 +154,9 @@ ALIASES: dict[str, str] = {
     "mismatch/rollout_is_veto_fraction": "rollout_corr/rollout_is_veto_fraction",
     "mismatch/mismatch_kl": "rollout_corr/kl",
     "rollout_correction/rollout_is_mean": "rollout_corr/rollout_is_mean",
+    "train/reward": "reward",
+    "train/sampling_importance_ratio": "sampling/importance_sampling_ratio/mean",
+    "sampling_importance_ratio": "sampling/importance_sampling_ratio/mean",
     "train/token_mult_prob_error": "sampling/probability_error",
     "token_mult_prob_error": "sampling/probability_error",
     "Token Mult Prob Error": "sampling/probability_error",
@@ -190,6 +194,10 @@ ALIASES: dict[str, str] = {
     "policy/ppo_clip_ratio": "clip_ratio/region_mean",
     "optim/entropy": "entropy",
     "env/all/reward/total": "reward",
+    "dpo_loss": "loss",
+    "margin": "rewards/margins",
+    "chosen_reward": "rewards/chosen",
+    "rejected_reward": "rewards/rejected",
     "train/r3/routed_experts_fallback_token_route_fraction": "routing/not_replayed",
     "r3/routed_experts_fallback_token_route_fraction": "routing/not_replayed",
     "train/actor/policy_loss": "loss",

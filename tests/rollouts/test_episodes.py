@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.problem import ERROR, WARNING
+from doctor.logs.rollouts.judged import kind_of
 
 from .test_judgement import found
 
@@ -99,3 +100,50 @@ def test_a_framework_that_tells_the_error_in_a_column(tmp_path: Path) -> None:
     (tmp_path / "rollouts").mkdir()
     (tmp_path / "rollouts" / "1.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     assert "sandbox 9" in found(tmp_path / "rollouts")[PROBLEM].words("en").headline
+
+
+def results(folder: Path, ended: list[tuple[str | None, int, float | None]], **more: object) -> Path:
+    """What a harness keeps of its episodes: no answers, but how each ended and how often the policy acted."""
+    folder.mkdir()
+    rows = [
+        {"task_id": f"t{at % 5}", "reward": reward, "error": error, "n_tool_calls": calls, **more}
+        for at, (error, calls, reward) in enumerate(ended)
+    ]
+    (folder / "results.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return folder
+
+
+TRIED: list[tuple[str | None, int, float | None]] = [(None, 12, float(at % 3 == 0)) for at in range(40)]
+
+
+def test_graded_episodes_without_one_action_are_told_by_their_counts(tmp_path: Path) -> None:
+    idle: list[tuple[str | None, int, float | None]] = [("gave up", 0, 0.0)] * 5
+    finding = found(results(tmp_path / "runs", TRIED + idle))[PROBLEM]
+    assert "11% of 45 graded episodes have no action" in finding.words("en").headline
+
+
+def test_graded_episodes_whose_sandbox_failed_are_told_by_the_harness_word(tmp_path: Path) -> None:
+    lost: list[tuple[str | None, int, float | None]] = [("failed to create sandbox", 3, 0.0)] * 20
+    finding = found(results(tmp_path / "runs", TRIED + lost))[PROBLEM]
+    assert finding.severity is ERROR
+    assert "33% of 60 episodes failed because of the environment: sandbox 20" in finding.words("en").headline
+
+
+def test_episodes_that_a_harness_leaves_out_or_that_are_well_are_no_fault(tmp_path: Path) -> None:
+    assert PROBLEM not in found(results(tmp_path / "well", TRIED))
+    masked: list[tuple[str | None, int, float | None]] = [("gave up", 0, 0.0)] * 5
+    assert PROBLEM not in found(results(tmp_path / "masked", masked * 9, mask_sample=True))
+
+
+def test_rows_of_a_public_thread_are_told_where_their_file_has_its_name(tmp_path: Path) -> None:
+    log = Path(__file__).parents[1] / "witness" / "threads" / "benchflow-no-action-graded" / "log.txt"
+    (tmp_path / "results.jsonl").write_bytes(log.read_bytes())
+    assert "6% of 180 episodes failed" in found(tmp_path)[PROBLEM].words("en").headline
+
+
+def test_a_table_of_other_things_is_no_table_of_episodes(tmp_path: Path) -> None:
+    rows = [{"task_id": "a", "reward": "gold", "status": "ok"}, {"step": 1, "reward": 0.5, "status": "ok"}]
+    for at, row in enumerate(rows):
+        path = tmp_path / f"table{at}.jsonl"
+        path.write_text(json.dumps(row) + "\n")
+        assert kind_of(path) == ""

@@ -153,3 +153,25 @@ def test_other_files_are_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "train.jsonl").write_text('{"input": "2+2", "output": "4", "score": 1}\n')  # a dataset with scores
     assert not is_artifact(str(path))
     assert read([str(tmp_path)]).files == ()
+
+
+def test_skyrl_dumps_evaluations_with_a_reward_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "global_step_40_evals" / "openai_gsm8k.jsonl"
+    path.parent.mkdir()
+    rows = [
+        {"input_prompt": f"q{at}", "output_response": "12", "score": score, "stop_reason": "stop", "env_class": "gsm8k"}
+        for at, score in enumerate((1.0, [0.0, 0.25, 0.5]))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert kind_of(path) == "skyrl"
+    assert [(each.step, each.reward) for each in jsonl.Reader(str(path))] == [(40, 1.0), (40, 0.75)]
+    (dump,) = dumps([(path, "skyrl")])
+    assert dump.of_evaluation
+
+
+def test_an_answer_may_be_called_a_response(tmp_path: Path) -> None:
+    path = tmp_path / "train_rollouts.jsonl"
+    path.write_text(json.dumps({"step": 7, "prompt": "1 + 1 =", "response": "2", "reward": 1.0}) + "\n")
+    assert [(each.step, each.text, each.reward) for each in jsonl.Reader(str(path))] == [(7, "2", 1.0)]
+    path.write_text(json.dumps({"prompt": "1 + 1 =", "response": "2", "reward": 1.0}) + "\n")
+    assert kind_of(path) == "", "a table of preferences has no step"

@@ -101,9 +101,18 @@ STRAY = 0.35
 ROSE = 3.0
 
 
-@rule(PROBLEM, needs=("reward",), symptom_of=("RLX006", "NUM008", "RLX014", "RLX009", "RLX010", "RLX005", "RLX004"))
+@rule(
+    PROBLEM,
+    needs=("reward",),
+    symptom_of=("RLX006", "NUM008", "RLX014", "RLX015", "RLX009", "RLX010", "RLX005", "RLX004"),
+)
 class RewardPlateau:
-    """Finds where the reward stopped rising, at looks that grow rarer; see `History.settled`."""
+    """Finds where the reward stopped rising, at looks that grow rarer; see `History.settled`.
+
+    Whatever is known to stop a reward may be why, whenever it was told: a plateau is certain long after it began.
+    """
+
+    doctor_any_time = True
 
     def __init__(self) -> None:
         self._course = History()

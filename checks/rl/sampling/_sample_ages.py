@@ -8,13 +8,14 @@ from typing import Optional
 from doctor.base.stats import Alarm, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
 
 TOML = words_of("doctor.checks.rl.sampling.importance_ratio_drift")
 PROBLEM = TOML.problem
-OLD, AHEAD, ONE = TOML["old"], TOML["ahead"], TOML["one"]
+OLD, AHEAD, ONE, AGEING = TOML["old"], TOML["ahead"], TOML["one"], TOML["ageing"]
 
 #: updates between sampling and learning from which a loss without clipping or correction is off-policy; the clip ratio
 #: that says whether a loss clips, and the effective sample size that says whether the samples still count
@@ -91,6 +92,45 @@ class SamplesFromTheFuture:
             return False
         self._alarm.rest(sum(map(len, ages)))
         return True
+
+
+#: blocks of so many logged steps whose mean ages all rise, and the last one's age. An age that something bounds rises
+#: while the queue fills and then stands; a queue that only grows makes it rise to the end:
+#: https://github.com/agentscope-ai/Trinity-RFT/pull/445
+BLOCK, BLOCKS, MUCH_OLDER, RISES = 10, 5, 10.0, 1.1
+
+
+@rule(PROBLEM, needs=(_AGE, _VERSION), symptom_of=("RLX021",))
+class SamplesThatAge:
+    """Samples are older in each block of steps than in the one before: they wait in a queue that nothing empties."""
+
+    def __init__(self) -> None:
+        self._block: list[float] = []
+        self._means: list[float] = []
+        self._alarm = Alarm(1, calm=BLOCKS)
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one age in, and judge at the end of a block."""
+        if not math.isfinite(point.value) or (point.name == _VERSION and point.step is None):
+            return None
+        self._block.append((point.step or 0) - point.value if point.name == _VERSION else point.value)
+        if len(self._block) < BLOCK:
+            return None
+        self._means = [*self._means, sum(self._block) / BLOCK][-BLOCKS:]
+        self._block = []
+        means = self._means
+        rises = all(means[at] > RISES * means[at - 1] for at in range(1, len(means)))
+        bad = len(means) == BLOCKS and rises and means[-1] >= MUCH_OLDER
+        if not self._alarm.see(bad, point.step):
+            return None
+        return found(
+            PROBLEM, AGEING, confidence=LIKELY, severity=WARNING, age=f"{means[-1]:.2g}", first=f"{means[0]:.2g}",
+            count=BLOCK * BLOCKS, step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell no age."""
+        return not (stretch[_AGE].values or stretch[_VERSION].values)
 
 
 #: logged steps in which a mean ratio is exactly 1 beside samples of older policies. Two engines never agree in all

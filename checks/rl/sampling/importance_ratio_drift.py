@@ -17,7 +17,12 @@ from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
 from doctor.checks.rl.sampling._policy_drift import DriftFromTheFirstStep, DriftSpikes, DriftWidens
-from doctor.checks.rl.sampling._sample_ages import RatioThatNeverMoves, SamplesFromTheFuture, SamplesOfOldPolicies
+from doctor.checks.rl.sampling._sample_ages import (
+    RatioThatNeverMoves,
+    SamplesFromTheFuture,
+    SamplesOfOldPolicies,
+    SamplesThatAge,
+)
 from doctor.checks.rl.sampling._sampler_levels import LEVEL_STEPS, SamplerAgainstLearner, SamplerFarFromTheFirstStep
 
 __all__ = [  # all rules of the problem, which whoever loads this module finds
@@ -31,6 +36,7 @@ __all__ = [  # all rules of the problem, which whoever loads this module finds
     "SamplerFarFromTheFirstStep",
     "SamplesFromTheFuture",
     "SamplesOfOldPolicies",
+    "SamplesThatAge",
     "of_courses",
 ]
 
@@ -82,48 +88,66 @@ class ImportanceRatioDrift:
         return True
 
 
-_DIFFERENCE, _RATIO = "sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean"
-#: a gap per token that rounding makes, and a mean ratio that tokens which agree so well cannot have: exp(0.015) = 1.015
-AGREES, LEFT = 0.015, 0.8
+_RATIO = "sampling/importance_sampling_ratio/mean"
+#: what says that tokens agree -> how large it is at most: a mean |difference| that rounding makes, NeMo-RL's bar for a
+#: mean exp|difference|. A mean ratio per token cannot be below exp(-0.05) = 0.95 then. With sequence-level weights one
+#: run had 0.06 beside 1.024: https://github.com/NVIDIA-NeMo/RL/pull/2269
+AGREES = {"sampling/sampling_logp_difference/mean": 0.015, "sampling/probability_error": 1.05}
+LEFT = 0.8
 
 
-@rule(PROBLEM, needs=(_DIFFERENCE, _RATIO))
+@rule(PROBLEM, needs=(*AGREES, _RATIO))
 class RatioOfSequences:
     """A mean ratio far below 1 beside tokens that agree: it is taken over sequences, and cut at its cap."""
 
     def __init__(self) -> None:
         self._ratios = Window(LEVEL_STEPS)
-        self._gaps = Window(LEVEL_STEPS)
+        self._gaps = {name: Window(LEVEL_STEPS) for name in AGREES}
+        #: step from which on the ratio has been low; None while it is not
+        self._since: Optional[int] = None
+        self._low = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in."""
         if math.isfinite(point.value):
             if point.name == _RATIO:
-                self._ratios.push(point.value)
                 self._last = point
+                self._take(point.value, point.step)
             else:
-                self._gaps.push(abs(point.value))
+                self._gaps[point.name].push(abs(point.value))
         return None
+
+    def _take(self, ratio: float, step: Optional[int]) -> None:
+        self._ratios.push(ratio)
+        low = ratio < LEFT
+        if low and not self._low:
+            self._since = step
+        self._low = low
 
     def calm(self, stretch: Stretch) -> bool:
         """Take finite figures in: they are judged at the end."""
-        gaps, ratios = stretch[_DIFFERENCE], stretch[_RATIO]
-        if not (gaps.finite and ratios.finite):
+        if not all(stretch[name].finite for name in (*AGREES, _RATIO)):
             return False
-        self._gaps.extend([abs(each) for each in gaps.values[-LEVEL_STEPS:]])
+        for name, gaps in self._gaps.items():
+            gaps.extend([abs(each) for each in stretch[name].values[-LEVEL_STEPS:]])
+        ratios = stretch[_RATIO]
         if ratios.values:
-            self._ratios.extend(ratios.values)
             self._last = stretch.last(_RATIO)
+            for ratio, step in zip(ratios.values, ratios.steps):  # noqa: B905 - Python 3.9
+                self._take(ratio, step)
         return True
 
     def finish(self) -> Optional[Finding]:
         """Judge the last values."""
-        if self._last is None or not self._gaps or self._ratios.median >= LEFT or self._gaps.median >= AGREES:
+        known = {name: gaps.median for name, gaps in self._gaps.items() if len(gaps)}
+        agree = known and all(gap < AGREES[name] for name, gap in known.items())
+        if self._last is None or not agree or self._ratios.median >= LEFT:
             return None
+        gap = known.get("sampling/sampling_logp_difference/mean", known.get("sampling/probability_error", 1.0) - 1.0)
         return found(
-            PROBLEM, SUMMED, confidence=LIKELY, value=f"{self._ratios.median:.3g}", gap=f"{self._gaps.median:.2g}",
-            **sighting(self._last),
+            PROBLEM, SUMMED, confidence=LIKELY, value=f"{self._ratios.median:.3g}", gap=f"{gap:.2g}",
+            **sighting(self._last, self._since if self._low else None),
         )  # fmt: skip
 
 

@@ -6,19 +6,24 @@ https://github.com/volcengine/verl/blob/main/verl/trainer/ppo/ray_trainer.py
 Trinity-RFT's file storage writes one experience a line: `eid, prompt_text, response_text, messages, reward, metrics,
 truncate_status` (0.3 to 0.6, `Experience.to_dict`):
 https://github.com/modelscope/Trinity-RFT/blob/main/trinity/common/experience.py
+SkyRL dumps evaluations alone as text: `global_step_<n>_evals/<data source>.jsonl` with `input_prompt, output_response,
+score, stop_reason` (`dump_per_dataset_eval_results`); its score may be one reward a token.
+https://github.com/NovaSky-AI/SkyRL/blob/main/skyrl/train/utils/trainer_utils.py
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from doctor.logs.read.streams import StreamError, open_stream
-from doctor.logs.rollouts import nemo
+from doctor.logs.rollouts import nemo, results
 from doctor.logs.rollouts.sample import (
+    ENDS,
     NotReadable,
     Sample,
     answer_of,
@@ -35,18 +40,26 @@ _PEEK_BYTES = 1 << 20
 #: an advantage below is 0
 _ROUNDING = 1e-6
 
+#: SkyRL's folder of one evaluation
+_SKYRL_FOLDER = re.compile(r"global_step_(\d{1,11})_evals")
+
 Row = dict[str, Any]
 
 
 def kind_of(row: Mapping[str, Any]) -> str:
-    """Who wrote a row: "verl", "trinity", "trl", "nemo", or "" for no rollout (a dataset has answers and no reward)."""
+    """Who wrote a row, one of `_MAKERS`; "" for no rollout (a dataset has answers and no reward)."""
     if {"input", "output", "score"} <= row.keys():
         return "verl"
+    if {"input_prompt", "output_response", "score"} <= row.keys():
+        return "skyrl"
     if "eid" in row and ("response_text" in row or "messages" in row or "reward" in row):
         return "trinity"
-    if {"prompt", "completion"} <= row.keys() and ("reward" in row or "advantage" in row):
+    answered = "completion" in row or "response" in row
+    if "prompt" in row and answered and ("reward" in row or "advantage" in row):
         return "trl"
-    return "nemo" if nemo.is_row(row) else ""
+    if nemo.is_row(row):
+        return "nemo"
+    return "episodes" if results.is_row(row) else ""
 
 
 def sniff(path: Path) -> str:
@@ -67,7 +80,7 @@ def sniff(path: Path) -> str:
     if not isinstance(row, dict):
         return ""
     kind = kind_of(row)
-    told = kind == "trinity" or "step" in row or _step_named(path) is not None
+    told = kind in ("trinity", "episodes") or "step" in row or _step_named(path) is not None
     return kind if kind and told else ""
 
 
@@ -76,7 +89,10 @@ def _step_named(path: Path) -> int | None:
     if match := nemo.NAME.fullmatch(path.name):
         return int(match[1])
     stem = path.name.partition(".")[0]
-    return int(stem) if stem.isdigit() and len(stem) < 12 else None
+    if stem.isdigit() and len(stem) < 12:
+        return int(stem)
+    folder = _SKYRL_FOLDER.fullmatch(path.parent.name)
+    return int(folder[1]) if folder else None
 
 
 class Reader:
@@ -157,6 +173,17 @@ class Reader:
 _VERL_COLUMNS = frozenset({"input", "output", "gts", "score", "step", "uid", "request_id"})
 
 
+def _skyrl(row: Row, path: str, at: int) -> Sample:
+    """A row of SkyRL, by veRL's names."""
+    score = row["score"]
+    figures = [number(each) for each in score] if isinstance(score, list) else []
+    if figures and None not in figures:
+        score = sum(each for each in figures if each is not None)
+    others = {name: row[name] for name in ENDS if name in row}
+    named = {**others, "input": row["input_prompt"], "output": row["output_response"], "score": score}
+    return _verl(named, path, at)
+
+
 def _verl(row: Row, path: str, at: int) -> Sample:
     uid = row.get("uid")  # `<prompt>_<rollout>_<output>` from 0.9 on
     return Sample(
@@ -221,6 +248,8 @@ _TRL_COLUMNS = frozenset({"prompt", "completion", "reward", "advantage", "step"}
 
 
 def _trl(row: Row, path: str, at: int) -> Sample:
+    if "completion" not in row:
+        row = {("completion" if name == "response" else name): value for name, value in row.items()}
     return of_table(row, path, at, _TRL_COLUMNS)
 
 
@@ -245,7 +274,9 @@ def of_table(row: Mapping[str, Any], path: str, at: int, others: frozenset[str] 
 
 _MAKERS: dict[str, Callable[[Row, str, int], Sample]] = {
     "verl": _verl,
+    "skyrl": _skyrl,
     "trinity": _trinity,
     "trl": _trl,
     "nemo": nemo.sample_of,
+    "episodes": results.sample_of,
 }

@@ -26,12 +26,15 @@ from doctor.logs.rollouts.steps import MOST_STEPS, Step, steps
 from doctor.oracles.episodes import Episodes
 
 #: dumps of evaluations follow other rules: greedy, one answer a prompt, the same prompts each time
-_EVALUATION = later(r"(?:^|[_\-.])(?:val|valid|validation|eval|evaluation|test)(?:[_\-.]|$)", re.IGNORECASE)
+_EVALUATION = later(r"(?:^|[_\-.])(?:val|valid|validation|evals?|evaluation|test)(?:[_\-.]|$)", re.IGNORECASE)
 #: Trinity-RFT's record of a served model's talks gets its rewards later or never (trinity/explorer/proxy/service.py)
 _NO_ROLLOUTS = frozenset({"proxy_history.db"})
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.xz")
 _EXAMPLES = 2
+_WRITERS = {
+    "verl": "veRL", "skyrl": "SkyRL", "trinity": "Trinity-RFT", "trl": "TRL", "nemo": "NeMo-RL", "episodes": "episodes",
+}  # fmt: skip
 #: share of the trained tokens that may have come from elsewhere: an end that was cut off and put back, for one
 MOST_STRANGE = 0.01
 
@@ -44,7 +47,7 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True)
 class Dump:
-    """Files that one run wrote one after the other: `kind` is "verl", "trinity", "trl" or "nemo"."""
+    """Files that one run wrote one after the other: `kind` is one of `_WRITERS`."""
 
     kind: str
     files: tuple[str, ...]
@@ -210,7 +213,7 @@ class _Told:
         """The dump in one clause."""
         if self.first is None or self.last is None:
             return ""
-        whose = {"verl": "veRL", "trinity": "Trinity-RFT", "trl": "TRL", "nemo": "NeMo-RL"}[dump.kind]
+        whose = _WRITERS[dump.kind]
         of = "evaluation" if dump.of_evaluation else "rollouts"
         portions = "portions" if self.last.step is None else "steps"
         text = f"{self.answers:,} answers of {self.count:,} {portions} ({whose} {of})"

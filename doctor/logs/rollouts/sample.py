@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from doctor.oracles.episodes import Episode, episode
 
 #: columns in which frameworks and agents tell in a word, or in an error's text, how an episode ended
-_ENDS = (
+ENDS = (
     "finish_reason", "stop_reason", "termination_reason", "termination", "exit_status", "exit_reason", "done_reason",
-    "error", "error_message", "exception", "status",
+    "failure_reason", "error", "error_category", "error_message", "exception", "status",
 )  # fmt: skip
 
 #: an answer ends in a loop when one piece of text stands there this often running and covers this many characters;
@@ -85,8 +85,13 @@ def episode_of(
     """How the episode of a row ended; None where its answer was not stored."""
     if not isinstance(answer, (str, list)):
         return None
-    words = [row[name] for name in _ENDS if isinstance(row.get(name), str) and row[name].strip()]
-    return episode(answer, reward, finish="; ".join(words)[:2000] or None, truncated=truncated)
+    return episode(answer, reward, finish=finish_of(row), truncated=truncated)
+
+
+def finish_of(row: Mapping[str, Any]) -> str | None:
+    """All that a row says in words on how its episode ended."""
+    words = [row[name] for name in ENDS if isinstance(row.get(name), str) and row[name].strip()]
+    return "; ".join(words)[:2000] or None
 
 
 def number(value: Any) -> float | None:
