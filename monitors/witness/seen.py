@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, TypeVar
 
@@ -14,6 +15,7 @@ from doctor.monitors.witness.asked import CannotAsk, Continued, Engine, Logps
 from doctor.monitors.witness.sequences import ANSWER_TOKENS
 
 Answer = TypeVar("Answer")
+Question = Callable[[Engine, "Fixed", "Asked"], None]
 
 #: what an answer is about, as `unseen` names it
 _OF = {"scored": "agreement", "again": "noise", "base": "adapter"}
@@ -77,10 +79,11 @@ class Fixed:
         return [[float(alone or at >= size) for at in range(len(each))] for each in self.sequences]
 
 
-def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool, caches_first: bool = True) -> None:
+def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool) -> None:
     """Ask an engine all that it answers; what it does not is noted.
 
-    Rollouts' own caches are asked first of all: scoring may fill them anew.
+    Rollouts' own caches are asked first of all: scoring may fill them anew. An engine behind an address is asked the
+    rest at once: a round then takes as long as three answers in a row, and what scores need as long as two.
 
     Args:
         engine: to ask.
@@ -88,8 +91,6 @@ def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool
         told: takes each answer as it comes.
         adapter: whether the model without its adapter is worth asking, where the engine has one.
         noise: whether the engine's own noise is still to be measured.
-        caches_first: whether all is scored at once, behind what the caches say, which takes a request less; else the
-            fixed sequences are scored as soon as they can be.
 
     """
     adapter = adapter and engine.adapter is not None
@@ -97,34 +98,64 @@ def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool
     told.plain = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS))
     if not fixed.sequences:
         fixed.sequences = _sequences(fixed.prompts, told.plain)
-    if not caches_first:
-        told.scored = told.take("agreement", lambda: engine.score(fixed.sequences))
-        _ask_more(engine, fixed, told)
-    if told.plain is not None:
-        salt = binascii.hexlify(os.urandom(8)).decode()
-        told.salted = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS, salt=salt))
-    continued = told.salted or told.plain
-    wanted = list(fixed.sequences) if caches_first else []
-    at = len(wanted)
-    if continued is not None and "agreement" not in told.unseen:
-        wanted += _sequences(fixed.prompts, continued)
-    scored = told.take("agreement", lambda: engine.score(wanted)) if wanted else None
-    if scored is not None:
-        told.refilled = scored[at:] or None
-        told.scored = told.scored or scored[:at]
-    if caches_first:
-        _ask_more(engine, fixed, told)
+    questions = [_scored, _salted, *([_again] if noise else []), *([_base] if adapter else []), _version]
+    if engine.inside:
+        for each in questions:
+            each(engine, fixed, told)
+    else:
+        _at_once(questions, engine, fixed, told)
+    _refilled(engine, fixed, told)
+
+
+def _at_once(questions: list[Question], engine: Engine, fixed: Fixed, told: Asked) -> None:
+    """Ask each of them by a thread of its own, and wait for all; raises what one of them ended with."""
+    errors: list[Exception] = []
+
+    def run(question: Question) -> None:
+        try:
+            question(engine, fixed, told)
+        except Exception as error:  # noqa: BLE001 - raised again where somebody waits
+            errors.append(error)
+
+    threads = [
+        threading.Thread(target=run, args=(each,), name="doctor-witness-part", daemon=True) for each in questions
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _scored(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    told.scored = told.take("agreement", lambda: engine.score(fixed.sequences))
+
+
+def _again(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    told.again = told.take("noise", lambda: engine.score(fixed.sequences))
+
+
+def _base(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    told.base = told.take("adapter", lambda: engine.score(fixed.sequences, base=True))
+
+
+def _version(engine: Engine, fixed: Fixed, told: Asked) -> None:  # noqa: ARG001 - one form for all of them
     told.version = told.take("version", engine.version)
 
 
-def _ask_more(engine: Engine, fixed: Fixed, told: Asked) -> None:
-    """What else is needed to judge scores, where there are any."""
-    if told.scored is None:
-        return
-    if "again" in told.needed:
-        told.again = told.take("noise", lambda: engine.score(fixed.sequences))
-    if "base" in told.needed:
-        told.base = told.take("adapter", lambda: engine.score(fixed.sequences, base=True))
+def _salted(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    if told.plain is not None:
+        salt = binascii.hexlify(os.urandom(8)).decode()
+        told.salted = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS, salt=salt))
+
+
+def _refilled(engine: Engine, fixed: Fixed, told: Asked) -> None:
+    """What was decoded, by a prefill."""
+    continued = told.salted or told.plain
+    if continued is not None and told.scored is not None:
+        wanted = _sequences(fixed.prompts, continued)
+        told.refilled = told.take("decode", lambda: engine.score(wanted))
 
 
 def _sequences(prompts: list[list[int]], continued: Optional[list[Continued]]) -> list[list[int]]:

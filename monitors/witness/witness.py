@@ -38,7 +38,7 @@ MOST_SHARE = 0.005
 #: seconds that the run waits for an engine behind an address
 PATIENCE_S = 3.0
 
-#: rounds without an answer after which none is asked any more
+#: rounds in a row without an answer after which none is asked any more
 MOST_LATE = 3
 
 _LATE = {
@@ -78,7 +78,7 @@ class Witness:
     ) -> None:
         self.guard, self.policy, self.every = guard, policy, every
         self.known = Known()
-        self.pushes = self.rounds = self.late = 0
+        self.pushes = self.rounds = self.late = self._late_in_a_row = 0
         #: seconds of the training's own thread that went into the witness
         self.spent_s = 0.0
         #: why nothing is seen any more; None while the witness looks on
@@ -92,10 +92,10 @@ class Witness:
         self._last_step = -1
         self._due = self._batch_due = self._told_late = False
         self._waiting: Optional[Waiting] = None
-        self._caches_first = True
         self._opening: Optional[Waiting] = None
         self._opened: list[Engine] = []
         self._weights = Weights(policy)
+        self._noise_known = False
         #: whether both sides gave the same tokens the same when last asked; None: they could not be asked in time
         self._agrees: Optional[bool] = True
         self._told: set[str] = set()
@@ -144,7 +144,7 @@ class Witness:
         """Weights were pushed: from now on they can be asked about."""
         self.pushes += 1
         step = self._steps()
-        if self.rounds < FIRST_ROUNDS:
+        if self.rounds < FIRST_ROUNDS and self.rounds + self.late < FIRST_ROUNDS + MOST_LATE:
             self._due = self._due or step != self._last_step or self.pushes == 1
         elif self.every and step - self._last_step >= self.every:
             self._due = self.spent_s <= MOST_SHARE * (time.monotonic() - self._begun_s)
@@ -268,10 +268,8 @@ class Witness:
         engine, fixed = self._engine, self._fixed
         assert engine is not None and fixed is not None  # noqa: S101, PT018 - for the type checker
         step = self._last_step = self._steps()
-        adapter, noise, first = self.policy.has_adapter and self._parts is None, not self.rounds, self._caches_first
-        waiting = Waiting(
-            step, self.pushes, lambda told: ask(engine, fixed, told, adapter=adapter, noise=noise, caches_first=first)
-        )
+        adapter, noise = self.policy.has_adapter and self._parts is None, not self._noise_known
+        waiting = Waiting(step, self.pushes, lambda told: ask(engine, fixed, told, adapter=adapter, noise=noise))
         known = bool(fixed.sequences)
         waiting.start(inside=engine.inside)
         if known:
@@ -353,16 +351,17 @@ class Witness:
             self._conclude(waiting)
 
     def _conclude(self, waiting: Waiting) -> None:
-        """Judge what has come of an answer, where that is enough; what is missing is asked first next time."""
+        """Judge what has come of an answer, where that is enough."""
         waiting.reraise()
         fixed, asked = self._fixed, waiting.asked
+        self._measure_noise(asked)
         if not waiting.complete:
-            self._caches_first = not self._caches_first
             if not asked.enough:
                 self._is_late(waiting)
                 return
-            if asked.salted is None:
-                asked.unseen.setdefault("caches", "no answer in time")
+            for what in () if asked.plain is None else (("caches", asked.salted), ("decode", asked.refilled)):
+                if what[1] is None:
+                    asked.unseen.setdefault(what[0], "no answer in time")
         if fixed is None or not fixed.sequences:
             return
         if waiting.trained is None and self._parts is None:
@@ -373,26 +372,33 @@ class Witness:
         if waiting.trained is not None or self._parts is not None:
             self._take_in(waiting, asked, fixed)
 
+    def _measure_noise(self, asked: Asked) -> None:
+        """The engine's own noise, once; of a round that was not answered whole as well."""
+        if asked.scored is not None and (asked.again is not None or "noise" in asked.unseen):
+            self._noise_known = True
+        if asked.again is not None and asked.scored is not None:
+            self.known.noise = _number(repeat_noise(asked.scored, asked.again))
+
     def _is_late(self, waiting: Waiting) -> None:
         self.late += 1
+        self._late_in_a_row += 1
         self._agrees = None  # of a batch nobody may say now that everything else agrees
         name = "the engine" if self._engine is None else self._engine.name
         if not self._told_late and self.guard.rank == 0:
             self._told_late = True
             text = _LATE[self.guard.options.language]
             self.guard.alerts.print(text.format(engine=name, step=waiting.step))
-        if self.late >= MOST_LATE:
-            self.switch_off(f"{name} answered too late {self.late} times")
+        if self._late_in_a_row >= MOST_LATE:
+            self.switch_off(f"{name} answered too late {self._late_in_a_row} times in a row")
 
     def _take_in(self, waiting: Waiting, asked: Asked, fixed: Fixed) -> None:
         """Judge a round, say what it found, and remember it."""
         self.rounds += 1
+        self._late_in_a_row = 0
         if asked.scored is None and asked.plain is None:
             self.switch_off(next(iter(asked.unseen.values()), "the engine answers nothing"))
             return
         seen = Round(waiting.step, waiting.pushes, asked, waiting.trained, waiting.base)
-        if asked.again is not None and asked.scored is not None:
-            self.known.noise = _number(repeat_noise(asked.scored, asked.again))
         still = self._steps() == waiting.step
         if asked.scored is None and asked.plain is not None and still and self._parts is None:
             pairs = zip(fixed.prompts, asked.plain)  # noqa: B905 - Python 3.9
