@@ -6,6 +6,7 @@ never arrives), `top-p` (sampling is cut, and the trainer does not know), `serve
 that gets no weights; before the last step process PID is killed while the trainer waits).
 """
 
+import functools
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ import tiny  # noqa: E402
 import vllm._custom_ops  # noqa: E402
 import vllm.model_executor.layers.utils  # noqa: E402
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
+from trl.generation import vllm_generation  # noqa: E402
 from trl.generation.vllm_client import VLLMClient  # noqa: E402
 from trl.generation.vllm_generation import VLLMGeneration  # noqa: E402
 
@@ -33,6 +35,8 @@ WAITS_S = 90
 # else the kernels of a CPU put packed tensors in the place of the weights, and nothing can be loaded into them again
 vllm._custom_ops._supports_onednn = False
 vllm.model_executor.layers.utils.check_cpu_sgl_kernel = lambda *_, **__: False
+# nothing here is about compiled graphs, and a C++ compiler takes minutes for those of the tiny model on busy cores
+vllm_generation.LLM = functools.partial(vllm_generation.LLM, enforce_eager=True)
 
 
 def wait_for_the_dead(trainer):
