@@ -182,6 +182,8 @@ ALIASES: dict[str, str] = {
     "async/staleness_max": "sampling/staleness/max",
     "avg_trajectory_age": "sampling/staleness/mean",
     "train/avg_trajectory_age": "sampling/staleness/mean",
+    "staleness/total/mean": "sampling/staleness/mean",
+    "staleness/total/max": "sampling/staleness/max",
     "rollout/fully_async/avg_staleness": "sampling/staleness/mean",
     "rollout/fully_async/max_staleness": "sampling/staleness/max",
     "actor/update/version_stats/sample_staleness_theta_avg": "sampling/staleness/mean",

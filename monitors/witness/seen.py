@@ -98,7 +98,13 @@ def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool
     told.plain = told.take("caches", lambda: engine.go_on(fixed.prompts, ANSWER_TOKENS))
     if not fixed.sequences:
         fixed.sequences = _sequences(fixed.prompts, told.plain)
-    questions = [_scored, _salted, *([_again] if noise else []), *([_base] if adapter else []), _version]
+    questions: list[Question] = [
+        _scored,
+        _salted,
+        *([_again] if noise else []),
+        *([_base] if adapter else []),
+        _version,
+    ]
     if engine.inside:
         for each in questions:
             each(engine, fixed, told)

@@ -16,7 +16,7 @@ from tests.real.runs import run
 
 from .conftest import PROGRAMS, Serve
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 DRIFT = "sampling/sampling_logp_difference/mean"
 
@@ -33,7 +33,7 @@ def train(
         folder = tmp_path / case
         (folder / "run").mkdir(parents=True)
         argv = [str(vllm_python), str(PROGRAMS / "grpo.py"), str(carried), str(engine_model), case, *more]
-        return Guarded(run(argv, folder, variables(folder), limit_s=300), RunDir(folder / "run"))
+        return Guarded(run(argv, folder, variables(folder), limit_s=480), RunDir(folder / "run"))
 
     return run_case
 
@@ -66,7 +66,8 @@ def test_a_server_without_the_trained_weights_that_dies_while_the_trainer_waits(
     done = train("server", f"http://127.0.0.1:{server.port}", str(serving.pid))
     assert done.ran.code == 7, done.text[-3000:]
     alarms = {problem: step for problem, step, _ in done.alarms}
-    assert alarms.keys() == {"RLX014", "VLL071"}, done.text[-3000:]
+    # RLX015 tells the level of the same gap, once five steps are logged
+    assert alarms.keys() - {"RLX015"} == {"RLX014", "VLL071"}, done.text[-3000:]
     assert alarms["RLX014"] <= 4
     assert f"The vLLM server at http://127.0.0.1:{server.port} is gone" in done.text
     assert server.wait() == 137

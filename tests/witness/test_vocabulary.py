@@ -103,8 +103,14 @@ TRACKED = {
     "sampling/staleness/mean": [
         "off_policy/mean", "off_policy_level/all/mean", "async/staleness_mean", "avg_trajectory_age",
         "rollout/fully_async/avg_staleness", "ppo_actor/update/version_stats/sample_staleness_theta_avg",
+        "staleness/total/mean",
     ],
-    "sampling/staleness/max": ["off_policy/max", "async/staleness_max", "rollout/fully_async/max_staleness"],
+    "sampling/staleness/max": [
+        "off_policy/max", "async/staleness_max", "rollout/fully_async/max_staleness", "staleness/total/max",
+    ],
+    "reward": ["train/reward", "rollout/raw_reward", "actor/task_reward/avg", "reward/avg_raw_reward", "Reward"],
+    "sampling/importance_sampling_ratio/mean": ["train/sampling_importance_ratio", "sampling_importance_ratio"],
+    "rewards/margins": ["margin"],
     "sampling/model_version": ["sample/model_version/mean"],
     "rollout_corr/kl": [
         "mismatch_kl/all/mean", "gen_kl_error", "optim/kl_sample_train_v1", "ppo_actor/update/behave_approx_kl/avg",

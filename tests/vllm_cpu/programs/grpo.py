@@ -29,8 +29,9 @@ from trl.generation.vllm_client import VLLMClient  # noqa: E402
 from trl.generation.vllm_generation import VLLMGeneration  # noqa: E402
 
 STEPS = 6
-#: how long the trainer waits for the other side of the sync, in seconds
-WAITS_S = 90
+#: how long the trainer waits for the other side of the sync, in seconds: the guard asks after the server once twice the
+#: longest step is half over, and on busy cores the first steps take a minute
+WAITS_S = 240
 
 # else the kernels of a CPU put packed tensors in the place of the weights, and nothing can be loaded into them again
 vllm._custom_ops._supports_onednn = False
