@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from doctor.run.folder import RunDir, context_of
 #: how long the end of a run waits for the judgement, since a job script continues after it: about a second. Of a long
 #: run, whose logs are large, a thousandth of its time, within the last limit
 _LEAST_S, _SHARE, _MOST_S = 1.5, 0.001, 10.0
+#: times as long, while others use the processor and the judgement got less time on it
+_BUSY, _LOOK_S = 3, 0.05
 
 
 @record
@@ -23,7 +26,7 @@ class Seen:
     Args:
         findings: warnings and errors of the post-mortem, in its order.
         complete: whether the logs were judged in time.
-        seconds: that the judgement was given.
+        seconds: that the end of the run waited for the judgement, or would have.
 
     """
 
@@ -61,8 +64,14 @@ def seen(run: RunDir, run_s: float, *, language: str, ignored: Sequence[Any] = (
             made.append(tuple(_findings(run.path, language, ignored)))
 
     seconds = patience(run_s)
-    thread(work, "doctor-ended").join(seconds)
-    return Seen(made[0] if made else (), bool(made), seconds)
+    judging = thread(work, "doctor-ended")
+    began, worked = time.monotonic(), time.process_time()
+    while judging.is_alive() and time.monotonic() - began < seconds * _BUSY:
+        if time.process_time() - worked >= seconds:
+            break
+        judging.join(_LOOK_S)
+    waited = time.monotonic() - began if judging.is_alive() else seconds
+    return Seen(made[0] if made else (), bool(made), waited)
 
 
 def _findings(path: Path, language: str, ignored: Iterable[Any]) -> Iterable[Mapping[str, Any]]:

@@ -154,7 +154,8 @@ def test_monitor_tells_of_a_guard_in_the_script_too(options: tuple[str, ...], tm
 def test_a_healthy_run_is_left_alone(tmp_path: Path) -> None:
     done = doctor_run(tmp_path, *QUIET, "--", interpreter("3.9"), SCRIPT)
     assert (done.returncode, done.stdout) == (0, "finished\n")
-    said = [line for line in done.stderr.splitlines() if line]
+    busy = "the logs were not judged within"  # what a machine says that is busy with other tests
+    said = [line for line in done.stderr.splitlines() if line and busy not in line]
     assert len(said) == 1, done.stderr
     assert said[0].startswith("doctor: run folder doctor-runs/")
 
