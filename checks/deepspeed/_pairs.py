@@ -26,6 +26,8 @@ PAIRS = {
     "optimizer.params.weight_decay": "weight_decay",
     "scheduler.params.warmup_max_lr": "learning_rate",
 }
+#: compared when the number of steps is known (`trainer_config_finalize`), where the arguments state it as a number
+STEPS = {"scheduler.params.total_num_steps": "max_steps", "scheduler.params.warmup_num_steps": "warmup_steps"}
 SWITCHES = {"fp16.enabled": ("fp16", "fp16_full_eval"), "bf16.enabled": ("bf16", "bf16_full_eval")}
 
 
@@ -54,6 +56,11 @@ def from_json(config: DeepspeedConfig, training: Training, packages: Packages | 
         ours = setting_of(config, key)
         if ours is not None and ours.value not in {None, "auto"}:
             yield Pair(key, ours, effective(training, packages, argument))
+    for key, argument in STEPS.items():
+        ours, theirs = setting_of(config, key), training.get(argument)
+        steps = whole(theirs.value) if theirs is not None and theirs.known else None
+        if ours is not None and ours.value not in {None, "auto"} and steps is not None and steps > 0:
+            yield Pair(key, ours, theirs)
     if _two_precisions(config, training, packages):
         return  # DSP006 says it
     for key, (argument, evaluation) in SWITCHES.items():

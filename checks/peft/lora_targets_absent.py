@@ -121,7 +121,7 @@ def _family(training: Training, model: Model | None) -> tuple[str | None, Observ
         return model.model_type, Observed.quoted(model.stated_in, f"model_type: {model.model_type}")
     setting = training.model
     name = setting.value if setting is not None and setting.known else None
-    if model is not None or setting is None or not isinstance(name, str):
+    if setting is None or not isinstance(name, str):
         return None, Observed.quoted("model", "")
     return data.model_type_of(name), quoted(setting)[0]
 

@@ -28,6 +28,16 @@ def own_module_not_loaded(verl_config: VerlConfig) -> Judgement:
             )  # fmt: skip
 
 
+@check(PROBLEM)
+def own_object_absent(verl_config: VerlConfig) -> Judgement:
+    """Names that the configuration gives and the file beside them does not define."""
+    for setting in verl_config.nameless:
+        yield found(
+            PROBLEM, NAMELESS, confidence=LIKELY, where=place_of(setting), evidence=(proof(setting),),
+            name=setting.value,
+        )  # fmt: skip
+
+
 def explain(hits: Hits) -> Finding:
     """No file, a file that fails, or a file without the object."""
     absent, file, module = hits.get("absent"), hits.get("file"), hits.get("module")

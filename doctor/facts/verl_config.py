@@ -14,7 +14,8 @@ class VerlConfig:
     """Overrides with dotted keys. `added` are those written with `+` or `++`, which Hydra lets introduce a key.
 
     `base_path`: the user's own YAML, when one is named and was found. `absent`: settings that name local files which
-    this machine does not have.
+    this machine does not have. `nameless`: settings that name an object which the file that is set beside them does not
+    define.
     """
 
     entry: str  # module: verl.trainer.main_ppo
@@ -26,6 +27,7 @@ class VerlConfig:
     broken: BrokenFile | None = None
     base_path: str | None = None
     absent: tuple[Observed, ...] = ()
+    nameless: tuple[Observed, ...] = ()
 
     def get(self, key: str) -> Observed | None:
         """The user's setting of a dotted key: override first, then their own YAML."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def collect(context: Context, launch: Launch) -> VerlConfig:
         broken=broken,
         base_path=path,
         absent=absent,
+        nameless=tuple(_nameless({**base, **launch.overrides}, Path(launch.folder or "."))),
     )
 
 
@@ -69,6 +71,57 @@ def _absent(settings: Settings, folder: Path) -> Iterator[Observed]:
             if _is_absent(path):
                 yield replace(setting, value=each)
                 break
+
+
+#: keys of a name, and of the file in which it is looked for
+_OBJECTS = (
+    ("custom_reward_function.name", "custom_reward_function.path"),
+    ("reward.custom_reward_function.name", "reward.custom_reward_function.path"),
+    ("data.custom_cls.name", "data.custom_cls.path"),
+)
+
+
+def _nameless(settings: Settings, folder: Path) -> Iterator[Observed]:
+    """Settings that name an object which no statement at the top of the file makes.
+
+    https://github.com/volcengine/verl/blob/v0.5.0/verl/trainer/ppo/reward.py
+    """
+    for name, path in _OBJECTS:
+        wanted, file = settings.get(name), settings.get(path)
+        if wanted is None or file is None or not wanted.known or not file.known or not isinstance(file.value, str):
+            continue
+        made = _made_in(folder / os.path.expanduser(file.value))  # noqa: PTH111
+        if made is not None and isinstance(wanted.value, str) and wanted.value and wanted.value not in made:
+            yield wanted
+
+
+def _made_in(path: Path) -> set[str] | None:
+    """Names that a Python file gives at its top; None where that is not known."""
+    from doctor.readers.script.python_source import NotReadable, Source, parse, read_regular
+
+    try:
+        source = parse(read_regular(str(path), 1 << 20), str(path))
+    except NotReadable:
+        return None
+    return names_at_top(source.tree.body) if isinstance(source, Source) else None
+
+
+def names_at_top(body: Sequence[ast.stmt]) -> set[str] | None:
+    """Names that statements bind, in branches too; None where one imports names that are not listed."""
+    made: set[str] = set()
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            made |= {each.asname or each.name.partition(".")[0] for each in node.names}
+        else:
+            made |= {
+                each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+            kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+            made |= {each.name for each in ast.walk(node) if isinstance(each, kinds)}
+            made |= {each.asname or each.name for each in ast.walk(node) if isinstance(each, ast.alias)}
+    return None if "*" in made or "__getattr__" in made else made
 
 
 def _is_absent(path: Path) -> bool:

@@ -25,7 +25,19 @@ _MORE: dict[str, frozenset[str]] = {
     "deepspeed": frozenset({"initialize", "init_inference"}),
     "datasets": frozenset({"load_dataset", "load_from_disk", "from_json", "from_csv", "from_parquet"}),
     "peft": frozenset({"get_peft_model", "prepare_model_for_kbit_training"}),
-    "torch": frozenset({"FullyShardedDataParallel", "fully_shard", "GradScaler", "init_process_group"}),
+    "torch": frozenset(
+        {
+            "FullyShardedDataParallel",
+            "fully_shard",
+            "GradScaler",
+            "init_process_group",
+            "Adam",
+            "AdamW",
+            "SGD",
+            "Adafactor",
+            "RMSprop",
+        }
+    ),
     "pytorch_lightning": frozenset({"DeepSpeedStrategy"}),
     "lightning": frozenset({"DeepSpeedStrategy"}),
     "lightning_fabric": frozenset({"DeepSpeedStrategy"}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from doctor.base.patterns import later
 from doctor.readers.script.flow.events import Event
@@ -26,6 +26,7 @@ def weights_of_objects(script: Script) -> Iterator[Met]:
     """All idioms of this file."""
     for events in script.runs:
         yield from _stale(script, events)
+        yield from _unfrozen(script, events)
         yield from _past_wrapper(script, events)
         yield from _reference_from_path(script, events)
     yield from _reference_is_policy(script)
@@ -46,6 +47,42 @@ def _stale(script: Script, events: list[Event]) -> Iterator[Met]:
                 model = text_of(changed.node)
                 yield Met("optimizer_before_change", event.call, {"change": named(event.call), "model": model})
                 return
+
+
+def _unfrozen(script: Script, events: list[Event]) -> Iterator[Met]:
+    """Parameters that become trainable behind an optimizer that was given the trainable ones."""
+    optimizers = list(script.roles.optimizers())
+    for made in events:
+        if made.call not in optimizers or not _takes_trainable(script, made) or _is_told(script, made):
+            continue
+        behind = events[events.index(made) + 1 :]
+        trains = any(event.name == "backward" for event in behind)
+        for event in behind if trains else ():
+            if event.name == "requires_grad_" and _is_true(event.argument(0, "requires_grad")):
+                step = script.values.step(made.call)
+                name = text_of(step.node.targets[0]) if step is not None and isinstance(step.node, ast.Assign) else ""
+                yield Met("unfrozen_after_optimizer", event.stack[-1] if event.stack else event.call,
+                          {"optimizer": name or made.name})  # fmt: skip
+                return
+
+
+def _takes_trainable(script: Script, made: Event) -> bool:
+    """Whether an optimizer is given the parameters that require gradients when it is made."""
+    first = made.argument(0, "params")
+    nodes = script.values.made_of(first, made.stack) if first is not None else ()
+    return any(isinstance(each.node, ast.Attribute) and each.node.attr == "requires_grad" for each in _all(nodes))
+
+
+def _all(nodes: Iterable[At]) -> Iterator[At]:
+    """Nodes with the conditions of comprehensions among them."""
+    for each in nodes:
+        yield each
+        for part in getattr(each.node, "generators", ()):
+            yield from (At(one, each.stack) for test in part.ifs for one in ast.walk(test))
+
+
+def _is_true(given: ast.expr | None) -> bool:
+    return given is None or (isinstance(given, ast.Constant) and given.value is True)
 
 
 def _is_told(script: Script, made: Event) -> bool:

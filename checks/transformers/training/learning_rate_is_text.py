@@ -1,0 +1,42 @@
+"""Judges learning-rate-is-text (TRF067), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.check import Judgement, check
+from doctor.catalogue.finding import LIKELY, found
+from doctor.catalogue.settings import place_of
+from doctor.catalogue.shared.trainers import quoted
+from doctor.catalogue.words import words_of
+from doctor.facts.script import Script
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+
+#: arguments that optimizers compare with numbers, and which nothing converts
+#: (https://github.com/pytorch/pytorch/blob/v2.9.0/torch/optim/adamw.py,
+#: https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/training_args.py)
+_NUMBERS = ("lr", "learning_rate", "weight_decay", "eps", "adam_epsilon", "warmup_ratio", "max_grad_norm")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+@check(PROBLEM)
+def learning_rate_is_text(script: Script) -> Judgement:
+    """Judge arguments of optimizers and of training configurations that are made in the script."""
+    for call in script.calls:
+        if not call.origin.startswith("torch.optim") and not call.base.endswith(("Config", "TrainingArguments")):
+            continue
+        for name in _NUMBERS:
+            setting = call.arguments.get(name)
+            if setting is not None and _is_text(setting):
+                yield found(
+                    PROBLEM, TOML["main"], confidence=LIKELY, where=place_of(setting), evidence=quoted(setting),
+                    name=name, text=setting.value, value=repr(setting.value),
+                )  # fmt: skip
+                return
+
+
+def _is_text(setting: Observed) -> bool:
+    return setting.known and isinstance(setting.value, str) and _NUMBER.fullmatch(setting.value) is not None
