@@ -108,6 +108,7 @@ NAMES = [
         "-q config.yaml",
     ),
     (IN_FUNCTION + NAMED, "--config=config.yaml"),
+    ("config = yaml.safe_load(open(sys.argv[1]))", "config.yaml"),
 ]
 
 
@@ -177,6 +178,7 @@ def test_what_an_option_lays_over_the_file_counts_where_it_is_typed(tmp_path: Pa
         'config = yaml.safe_load(open("broken.yaml"))',
         "config = yaml.safe_load(sys.stdin)",
         "config = yaml.safe_load(open(sys.argv[1]))",
+        'sys.argv[1] = "config.yaml"\nconfig = yaml.safe_load(open(sys.argv[1]))',
         'config = yaml.safe_load(open("config.yaml"))\nfor key in names():\n    config[key] = 1',
         'config = json.load(open("config.yaml"))',
         'config = yaml.safe_load(open("config.yaml"))\nconfig = merge(config)',

@@ -71,6 +71,19 @@ class Options:
             return converted(flag.default, flag) if isinstance(flag.default, str) else flag.default
         raise CannotTell
 
+    def word(self, position: ast.AST) -> str:
+        """Value of `sys.argv[1]`: the first word behind the script.
+
+        Raises:
+            CannotTell: the command does not show it, or the script changes its words.
+
+        """
+        at = position.value if isinstance(position, ast.Constant) else None
+        changed = any(each.base == "sys.argv" for each in self.module.changes)
+        if self.words is None or not isinstance(at, int) or not 0 < at <= len(self.words) or changed:
+            raise CannotTell
+        return self.words[at - 1]
+
     def _is_namespace(self, node: ast.expr, spot: Spot) -> bool:
         """Whether an expression is what the parser gives, or a name of it."""
         if not isinstance(node, ast.Name):

@@ -109,8 +109,20 @@ class Values:
         self.names = names
         self.files = ConfigFiles(names, cwd, self.fold_typed)
         self.option: Callable[[ast.Attribute, Spot], Any] | None = None  # what the command gives to `args.name`
+        self.word: Callable[[ast.AST], Any] | None = None  # and to `sys.argv[1]`
         self._typed = False
         self._steps_left = _STEPS
+
+    def typed_word(self, position: ast.AST) -> Any:
+        """`sys.argv[1]`, where what is typed counts.
+
+        Raises:
+            CannotTell: it does not, or the command does not show it.
+
+        """
+        if not self._typed or self.word is None:
+            raise CannotTell
+        return self.word(position)
 
     def fold_typed(self, node: ast.AST, spot: Spot) -> Any:
         """Value of an expression, with what the command line gives to the script's own options.
@@ -547,6 +559,8 @@ def _compare(values: Values, node: ast.Compare, spot: Spot) -> bool:
 
 
 def _subscript(values: Values, node: ast.Subscript, spot: Spot) -> Any:
+    if values.names.origin(node.value, spot) == "sys.argv":
+        return values.typed_word(node.slice)
     key = values.fold(node.slice, spot)
     if isinstance(key, str):
         entries = values.entries(node.value, spot)

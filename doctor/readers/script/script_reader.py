@@ -80,7 +80,8 @@ class _Reader:
         self.project = Project(folder if folder is not None else str(Path(source.path).parent), walk)
         self.names = Names(self.project)
         self.values = Values(self.names, started.cwd if started is not None else None)
-        self.values.option = argparse_flags.Options(self.module, self.values, started.words if started else None)
+        options = argparse_flags.Options(self.module, self.values, started.words if started else None)
+        self.values.option, self.values.word = options, options.word
         self.classes = Classes(self.names, self.values)
         self.links = Links(self.values, self.recorded, self.parsed_classes)
         self.row_columns = RowColumns(self.values)
