@@ -46,6 +46,8 @@ _FRAMES = 6
 _OFTEN = frozenset({"DAT9584", "RLX1239", "PRF5034"})
 #: what two steps of a tiny model, or of the real one at lengths that are forced, say nothing of: constant rewards
 _UNJUDGED = frozenset({"RLX010"})
+#: what lengths that are forced to the maximum make of any run
+_OF_FORCED_LENGTHS = frozenset({"RLX011", "RLX7826", "RLX012"})
 #: what nobody knows, where it is the rehearsal's own refusal that ended the command
 _OURS = frozenset({"UNK001"})
 #: areas whose checks judge a framework's configuration, not the machine
@@ -67,6 +69,7 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     looked_at = failed or _alarmed(session)
     died, outcome = (None, None) if looked_at is None else _examined(looked_at, session, language)
     unjudged = _UNJUDGED | (_OURS if _refused(session, failed) else frozenset())
+    unjudged |= frozenset() if session.wishes.scale == "tiny" else _OF_FORCED_LENGTHS
     seen = tuple(each for each in outcome.findings if each.problem.id not in unjudged) if outcome else ()
     alone = None if failed is None else waits_for_who_left(_part(session, failed), failed)
     if alone is not None:  # the lost connection is what came of it

@@ -102,6 +102,12 @@ WELL = {
     "grpo-zero1": Case(("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right", f"{PROGRAMS}/zero1.json")),
     "grpo-zero2": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero2.json")),
     "grpo-zero3": Case(("torchrun", f"{PROGRAMS}/chat.py", BASE, "right", f"{PROGRAMS}/zero3.json")),
+    "zero3-null": Case(
+        ("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right", f"{PROGRAMS}/zero3.json"), options=("--null",)
+    ),
+    "zero3-scale-real": Case(
+        ("torchrun", f"{PROGRAMS}/chat.py", SMALL, "right", f"{PROGRAMS}/zero3.json"), options=("--scale", "real")
+    ),
     "sft": Case((f"{PROGRAMS}/sft.py", SMALL, "right")),
     "loop": Case((f"{PROGRAMS}/loop.py", BASE)),
     "loop-adapter": _of_loop("right"),

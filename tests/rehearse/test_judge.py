@@ -28,7 +28,7 @@ from doctor.rehearse.words import REASONS, SENTENCES
 from doctor.render.html import render as page
 from doctor.render.markdown import render as markdown
 from doctor.render.rehearsal import WORDS
-from doctor.run.folder import RunDir
+from doctor.run.folder import Events, RunDir
 
 Entry = dict[str, Any]
 
@@ -193,6 +193,22 @@ def test_a_command_that_fails_is_an_error_whatever_is_known_of_it(tmp_path: Path
     assert outcome.exit_code(strict=False) == 1
     assert "exit code 3" in outcome.findings[-1].words().headline
     assert "`data`" in outcome.findings[-1].words().headline
+
+
+@pytest.mark.parametrize(("scale", "told"), [("tiny", ["RLX011"]), ("real", [])])
+def test_completions_that_the_rehearsal_forces_to_their_limit_are_not_judged(
+    scale: str, told: list[str], tmp_path: Path
+) -> None:
+    done = session(tmp_path, scale=scale)
+    length = {f"completions/{name}_length": 64.0 for name in ("mean", "min", "max")}
+    rewards = {"reward": 0.0, "reward_std": 0.0, "frac_reward_zero_std": 1.0}
+    line = {"loss": 0.1, **length, "completions/clipped_ratio": 1.0, **rewards, "step_time": 1.3, "epoch": 0.1}
+    done.run.console.write_text("".join(f"{line}\n" for _ in range(2)))
+    done.run.write_run(ended_ns=2, exit=0)
+    events = Events(done.run, 0, "trainer")
+    events.write("alarm", id="RLX010", words={"en": {}, "zh": {}})
+    events.close()
+    assert [each.problem.id for each in judged(done).outcome.findings] == told
 
 
 def test_what_the_rehearsal_itself_refused_is_no_error_of_the_users(tmp_path: Path) -> None:
