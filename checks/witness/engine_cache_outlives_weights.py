@@ -5,16 +5,28 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from doctor.base.evidence import Observed
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.problem import WARNING
 from doctor.catalogue.words import words_of
 from doctor.oracles.verdict import Verdict
+
+if TYPE_CHECKING:
+    from doctor.catalogue.signature import Hits
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 
 #: who tells it
 _SOURCE = "witness"
+
+
+def explain(hits: Hits) -> Finding:
+    """A cache that was not emptied; a log seldom tells whether weights were updated then, so that it is a warning."""
+    return replace(TOML.finding(hits), severity=WARNING)
 
 
 def prefix_cache(step: int, verdict: Verdict) -> Finding:
