@@ -137,6 +137,10 @@ _TABLE: tuple[_Layer, ...] = (
     # https://github.com/oumi-ai/oumi/blob/main/src/oumi/utils/logging.py
     _layer("[", rf"\[oumi\]\[rank(?P<rank>\d{{1,6}})\]\[pid:\d{{1,9}}\]\[[^\]\n]{{1,60}}\]\[{LEVEL}\]\]"
                 r"(?:\[[\w.]{1,60}:\d{1,6}\] ?)?", _stamped),
+    # parts of a post-training run, as scripts that start several of them into one log name these
+    _layer("[", r"\[(?P<actor>(?:trainer|train|learner|actor|critic|policy|rollout(?:er)?|sampler|generator|inference|"
+                r"vllm|sglang|engine|server|orchestrator|controller|driver|scheduler|router|reward|env|evaluator|worker)"
+                r"(?:[-_ ]?\d{1,4})?)\] (?=\S)", _named_container),
     # the role in AReaL's merged.log, filled up to ten characters
     # https://github.com/areal-project/AReaL/blob/main/areal/infra/utils/proc.py
     _layer("[", r"\[(?P<actor>main|actor|critic|ref|rollout|teacher|data|(?:eval|proxy)-rollout)\] {0,5}?(?<=.{10})",
