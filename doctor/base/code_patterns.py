@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from keyword import iskeyword
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 from doctor.base.patterns import later
 
@@ -66,12 +66,49 @@ class Form(NamedTuple):
     mentions: str = ""
 
 
-def first_match(tree: ast.AST, form: Form) -> Optional[tuple[Held, ast.AST]]:
+class Tree:
+    """The nodes of a syntax tree by their kind, and which of them meet which piece by itself.
+
+    Many forms are held against one tree, and share pieces; a form of which one piece is met nowhere is done with that.
+    """
+
+    def __init__(self, tree: ast.AST) -> None:
+        """Walk it once."""
+        self.inside: dict[int, dict[type, list[ast.AST]]] = {}
+        self.top = tree
+        nodes = self.nodes(tree)
+        self.dropped = {id(each.value) for each in nodes.get(ast.Expr, ()) if isinstance(each, ast.Expr)}
+        self._met: dict[tuple[str, str], bool] = {}
+
+    def nodes(self, top: ast.AST) -> dict[type, list[ast.AST]]:
+        """The nodes below one, itself among them, by kind, in the order of `ast.walk`."""
+        known = self.inside.get(id(top))
+        if known is None:
+            known = self.inside[id(top)] = {}
+            for each in ast.walk(top):
+                known.setdefault(type(each), []).append(each)
+        return known
+
+    def may_meet(self, piece: Piece) -> bool:
+        """Whether any node meets a piece, whatever its holes hold elsewhere."""
+        key = (piece.code, repr(piece.where))
+        if key not in self._met:
+            lone = Piece(piece.code, piece.where)
+            self._met[key] = next(_of(lone, self, self.top, {}), None) is not None
+        return self._met[key]
+
+
+#: ways to meet the pieces of a form that are tried at most: a script that repeats itself has millions of them
+_MOST_TRIED = 20_000
+
+
+def first_match(tree: Union[ast.AST, Tree], form: Form) -> Optional[tuple[Held, ast.AST]]:
     """What the holes hold and the node of the last piece, where code holds the whole of a form."""
-    nodes = list(ast.walk(tree))
-    dropped = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
-    for held, node in _all_of(form.code, nodes, {}, None, dropped):
-        if not any(next(_of(each, nodes, held, dropped), None) for each in form.unless):
+    whole = tree if isinstance(tree, Tree) else Tree(tree)
+    if not all(map(whole.may_meet, form.code)):
+        return None
+    for held, node in _all_of(form.code, whole, {}, None, [_MOST_TRIED]):
+        if not any(next(_of(each, whole, whole.top, held), None) for each in form.unless if whole.may_meet(each)):
             return held, node
     return None
 
@@ -86,45 +123,39 @@ def words_of(code: str) -> frozenset[str]:
 
 
 def _all_of(
-    pieces: Sequence[Piece],
-    nodes: list[ast.AST],
-    held: Held,
-    outer: Optional[ast.AST],
-    dropped: set[int],
-    line: int = 0,
+    pieces: Sequence[Piece], tree: Tree, held: Held, outer: Optional[ast.AST], left: list[int], line: int = 0
 ) -> Iterator[tuple[Held, ast.AST]]:
     """Ways in which all pieces are met: what the holes hold, and the node of the last piece.
 
-    `outer` is what the first piece met, `line` where the piece before stands.
+    `outer` is what the first piece met, `line` where the piece before stands, `left` how many ways may still be tried.
     """
     first, rest = pieces[0], pieces[1:]
-    among = list(ast.walk(outer)) if first.within and outer is not None else nodes
-    for found, node in _of(first, among, held, dropped):
+    top = outer if first.within and outer is not None else tree.top
+    for found, node in _of(first, tree, top, held):
+        left[0] -= 1
+        if left[0] < 0:
+            return
         here = getattr(node, "lineno", 0)
         if first.later and here <= line:
             continue
         if not rest:
             yield found, node
         else:
-            yield from _all_of(rest, nodes, found, outer or node, dropped, here)
+            yield from _all_of(rest, tree, found, outer or node, left, here)
 
 
-def _of(piece: Piece, nodes: Iterable[ast.AST], held: Held, dropped: set[int]) -> Iterator[tuple[Held, ast.AST]]:
-    """Nodes that one piece is met by."""
+def _of(piece: Piece, tree: Tree, top: ast.AST, held: Held) -> Iterator[tuple[Held, ast.AST]]:
+    """Nodes below `top` that one piece is met by."""
     pattern, meeting = _compiled(piece.code), _Meeting(piece.where)
-    nodes = list(nodes)
-    inside = {id(each) for around, _ in _around(piece.outside, nodes) for each in ast.walk(around)}
-    for node in nodes:
-        if type(node) is type(pattern) and id(node) not in inside and not (piece.alone and id(node) not in dropped):
+    inside: set[int] = set()
+    if piece.outside:
+        around = [node for _, node in _of(Piece(piece.outside), tree, tree.top, {})]
+        inside = {id(each) for node in around for each in ast.walk(node)}
+    for node in tree.nodes(top).get(type(pattern), ()):
+        if id(node) not in inside and not (piece.alone and id(node) not in tree.dropped):
             found = meeting.met(pattern, node, dict(held))
             if found is not None:
                 yield found, node
-
-
-def _around(code: str, nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, Held]]:
-    """Nodes that meet the pattern inside of which a piece must not stand."""
-    for found, node in _of(Piece(code), nodes, {}, set()) if code else ():
-        yield node, found
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from doctor import data
-from doctor.base.code_patterns import Form, Held, first_match, words_of
+from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
 from doctor.readers.script.flow import flow_of
 from doctor.readers.script.python_source import Source
@@ -32,9 +32,10 @@ def idioms_in(source: Source, *, whole: bool) -> dict[str, Observed]:
     found = {
         met.id: _seen(met.id, source, met.holes, met.node) for met in flow_of(source.tree, source.text, whole=whole)
     }
+    tree = Tree(source.tree)
     for idiom in data.idioms():
         for form in idiom.forms:
-            met = first_match(source.tree, form) if _may_hold(source.text, form) else None
+            met = first_match(tree, form) if _may_hold(source.text, form) else None
             if met is not None:
                 found[idiom.id] = _seen(idiom.id, source, *met)
                 break
