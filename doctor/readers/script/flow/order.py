@@ -199,7 +199,12 @@ def _summed(script: Script, events: Sequence[Event]) -> Iterator[Met]:
         mine = {id(each) for each in script.values.reaching(loss.node)}
         for (_, name), defined in script.values.program.definitions.items():
             for each in defined:
-                if _adds(each) and _is_loss(script, each, mine) and not _used_with_gradient(script, name, events):
+                if (
+                    _adds(each)
+                    and not _begins_anew(each, defined)
+                    and _is_loss(script, each, mine)
+                    and not _used_with_gradient(script, name, events)
+                ):
                     yield Met("graph_summed", each.step.node, {"total": name, "loss": loss.node.id})
                     return
 
@@ -207,6 +212,12 @@ def _summed(script: Script, events: Sequence[Event]) -> Iterator[Met]:
 def _adds(definition: Definition) -> bool:
     node = definition.step.node
     return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and bool(definition.step.loops)
+
+
+def _begins_anew(added: Definition, defined: Sequence[Definition]) -> bool:
+    """Whether a total is set in the loop in which it grows: it holds the graphs of a few turns at most."""
+    loop = added.step.loops[-1]
+    return any(not each.weak and each is not added and loop in each.step.loops for each in defined)
 
 
 def _is_loss(script: Script, definition: Definition, mine: set[int]) -> bool:

@@ -21,7 +21,7 @@ _TAKES = frozenset({"select", "train_test_split", "filter", "skip", "take", "sha
 _ORDERS = frozenset(
     {"shuffle", "sample", "permutation", "randperm", "random_split", "train_test_split", "RandomSampler"}
 )
-_PLURAL = later(r"(?i)(?:prompts|texts|questions|queries|inputs|messages|batch)$")
+_PLURAL = later(r"(?i)(?:prompts|texts|questions|queries|inputs|batch)$")
 
 
 def rows_of_run(script: Script) -> Iterator[Met]:
