@@ -20,14 +20,14 @@ CASES = sorted(each.parent.name for each in FOLDER.glob("*/label.json"))
 PREPARED = prepared_once()
 
 #: what nothing in the log tells: a metric printed with three decimals, which are 0 where all is well, too; which
-#: share of its calls a policy writes in vain (that they fail all the while is told, see below); results of tools in a
-#: form of one's own; a run that begins anew though it was to go on; a difference under a name of one's own, metrics of
-#: two roles, and a KL that is 0.015 over all updates and should be 0 in the first; a trainer's steps beside those of
-#: another process; answers of an engine without any run around them; and a table of episodes under the name of a log,
-#: which is read as a table where it is named as one (tests/rollouts)
+#: share of its calls a policy writes in vain (that they fail all the while is told, see below); results of tools in
+#: a form of one's own; a run that begins anew though it was to go on; metrics of two roles, and a KL that is 0.015
+#: over all updates and should be 0 in the first; a trainer's steps beside those of another process; answers of an
+#: engine without any run around them; and a table of episodes under the name of a log, which is read as a table
+#: where it is named as one (tests/rollouts)
 MISSED = {
     "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torl-sandbox-placeholder",
-    "milesdiffusion-merged-adapter", "ssp-old-logprobs-after-update",
+    "ssp-old-logprobs-after-update",
     "rlinf-kl-not-zero-at-first", "benchflow-no-action-graded", "primerl-trainer-ahead",
     "sglang-garbled-small-buckets",
 }  # fmt: skip

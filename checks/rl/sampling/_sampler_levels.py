@@ -14,7 +14,7 @@ from doctor.catalogue.words import words_of
 
 TOML = words_of("doctor.checks.rl.sampling.importance_ratio_drift")
 PROBLEM = TOML.problem
-LEVEL = TOML["level"]
+LEVEL, PARTED = TOML["level"], TOML["parted"]
 
 
 class Bounds(NamedTuple):
@@ -148,3 +148,39 @@ class SamplerFarFromTheFirstStep:
     def calm(self, _stretch: Stretch) -> bool:
         """Take every row in once the beginning is over."""
         return self._settled
+
+
+#: Miles' diffusion trainer compares what both sides' models put out: exactly 0 where their kernels are the same, before
+#: the first update and ever after. An adapter that one side had merged made it 0.04 from the second step on:
+#: https://github.com/radixark/miles_diffusion/pull/129
+_OUTPUTS, BEHIND = "sampling/output_difference/mean", 5
+
+
+@rule(PROBLEM, needs=(_OUTPUTS,), symptom_of=("RLX021",))
+class SidesPartWithTheFirstUpdate:
+    """Outputs that are equal to the last bit at first, and never again: the kernels are the same, the weights not."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._values: list[float] = []
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the first values only."""
+        if self._settled:
+            return None
+        equal = point.value == 0
+        if not math.isfinite(point.value) or equal == bool(self._values):
+            self._settled = True  # no equality at first, or equal again
+            return None
+        self._values.append(point.value)
+        if len(self._values) <= BEHIND:
+            return None
+        self._settled = True
+        return found(
+            PROBLEM, PARTED, confidence=LIKELY, metric=point.name, value=f"{self._values[-1]:.3g}", count=BEHIND,
+            step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over, and rows that tell no such figure."""
+        return self._settled or not stretch[_OUTPUTS].values

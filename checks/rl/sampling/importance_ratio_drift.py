@@ -23,7 +23,12 @@ from doctor.checks.rl.sampling._sample_ages import (
     SamplesOfOldPolicies,
     SamplesThatAge,
 )
-from doctor.checks.rl.sampling._sampler_levels import LEVEL_STEPS, SamplerAgainstLearner, SamplerFarFromTheFirstStep
+from doctor.checks.rl.sampling._sampler_levels import (
+    LEVEL_STEPS,
+    SamplerAgainstLearner,
+    SamplerFarFromTheFirstStep,
+    SidesPartWithTheFirstUpdate,
+)
 
 __all__ = [  # all rules of the problem, which whoever loads this module finds
     "DriftFromTheFirstStep",
@@ -37,6 +42,7 @@ __all__ = [  # all rules of the problem, which whoever loads this module finds
     "SamplesFromTheFuture",
     "SamplesOfOldPolicies",
     "SamplesThatAge",
+    "SidesPartWithTheFirstUpdate",
     "of_courses",
 ]
 
