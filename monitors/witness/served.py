@@ -263,8 +263,14 @@ def _of_trl(ids: Sequence[int], logps: Sequence[Any], names: Optional[Sequence[A
     return Continued(list(ids), places)
 
 
-#: asked one after the other: a path that only one kind of server has
-_KINDS = (("/server_info", SglangServer, "tp_size"), ("/get_world_size/", TrlServer, "world_size"))
+#: asked one after the other: a path, whose server it is, and what its answer has there. Models are listed by SGLang and
+#: vLLM; vLLM in its development mode also tells its world size, by which the old server of TRL is known
+#: https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/rlhf/api_router.py
+_KINDS = (
+    ("/server_info", SglangServer, "tp_size"),
+    ("/v1/models", VllmServer, "data"),
+    ("/get_world_size/", TrlServer, "world_size"),
+)
 
 
 def engine_at(url: str, model: Optional[str] = None, adapter: Optional[str] = None) -> Engine:

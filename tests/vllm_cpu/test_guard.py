@@ -67,7 +67,8 @@ def test_a_server_without_the_trained_weights_that_dies_while_the_trainer_waits(
     assert done.ran.code == 7, done.text[-3000:]
     alarms = {problem: step for problem, step, _ in done.alarms}
     # RLX015 tells the level of the same gap, once five steps are logged
-    assert alarms.keys() - {"RLX015"} == {"RLX014", "VLL071"}, done.text[-3000:]
+    assert alarms.keys() - {"RLX015"} == {"RLX014", "VLL071", "WIT9046"}, done.text[-3000:]
     assert alarms["RLX014"] <= 4
+    assert alarms["WIT9046"] <= 3
     assert f"The vLLM server at http://127.0.0.1:{server.port} is gone" in done.text
     assert server.wait() == 137

@@ -275,6 +275,8 @@ def _vllm(engine: ScriptedEngine, path: str, body: Any) -> Any:
         return {"data": [{"id": name, "max_model_len": LONGEST} for name in names]}
     if path == "/server_info":
         return {"vllm_config": {"model_config": {"dtype": str(engine.precision)}}}
+    if path.rstrip("/") == "/get_world_size":  # its framework sends on who asks with a slash
+        return {"world_size": 1}
     if path == "/weight_checker":
         return {"checksums": {f"dp0:pp0:pcp0:tp0:{name}": _sha(each) for name, each in engine.held.items()}}
     if path != "/v1/completions":
