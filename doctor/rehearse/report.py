@@ -61,8 +61,12 @@ def _inventory(session: Session) -> dict[str, str]:
         found[kind] = counts or "0"
     if "with_gradient" in data:
         found["tensors with a gradient"] = f"{data['with_gradient']} / {data['tensors']}"
+    if data.get("zero_gradient"):
+        found["gradients that are zero"] = ", ".join(data["zero_gradient"])[:300]
     if batch.get("tokens"):
         found["tokens that count"] = f"{batch['trained']} / {batch['tokens']}"
+    if batch.get("cut") is not None:
+        found["rows at the length limit"] = f"{batch['cut']} / {batch.get('rows', '?')}"
     if batch.get("ends") is not None:
         found["rows that end with EOS"] = f"{batch['ends']} / {batch['rows']}"
     found["attention"] = str(data.get("attention"))

@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _MASKED = -100
 #: tokens behind the one that ends a text: a line break, most often
 _BEHIND = 3
+#: dimensions of a batch of rows
+_ROWS = 2
 _MOST_ELEMENTS, _MOST_GROUPS, _MOST_TEXT = 1 << 20, 400, 2000
 #: tensors of a batch that tell what is trained
 _KEPT = ("input_ids", "labels", "prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "attention_mask")
@@ -187,6 +189,19 @@ def _rendered(rows: dict[str, list[list[int]]], tokenizer: Any) -> dict[str, str
         if "labels" in rows:
             texts["trained"] = [each for each in rows["labels"][0] if each != _MASKED]
     return {name: str(tokenizer.decode(ids))[:_MOST_TEXT] for name, ids in texts.items()}
+
+
+def cut_rows(batch: dict[str, Any], arguments: Mapping[str, Any]) -> Optional[int]:
+    """Rows, or prompts of rows, that fill the length that was asked for: they may have been cut there.
+
+    None where no limit is known, or no mask tells padding from text.
+    """
+    names = (("prompt_mask", "max_prompt_length"), ("attention_mask", "max_length"))
+    for mask, limit in names:
+        most, real = arguments.get(limit), batch.get(mask)
+        if isinstance(most, int) and real is not None and real.ndim == _ROWS:
+            return sum(sum(map(bool, row)) >= most for row in real.tolist())
+    return None
 
 
 def moves_labels(model: Any) -> bool:

@@ -1,16 +1,13 @@
 """What a training really trains, looked at once, in its first step: parameters, gradients, tokens, settings.
 
 Nothing of it makes the trainer wait for a device: hooks note that a gradient came, and what lies on a device is read
-when the trainer has read its own figures (`on_log`). Under ZeRO-2 and 3 `.grad` is None for every healthy parameter, so
-that only the accumulation itself tells:
-https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_post_accumulate_grad_hook.html
+when the trainer has read its own figures (`on_log`).
 
 Runs inside the patient: Python 3.9, the patient's own objects.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 from contextlib import suppress
 from typing import Any, Callable, Optional
@@ -20,6 +17,7 @@ from doctor.monitors.guard.first_step import (
     SCHEMA,
     active,
     adapters_of,
+    cut_rows,
     ending,
     groups_of,
     kept_of,
@@ -28,6 +26,7 @@ from doctor.monitors.guard.first_step import (
     of_parameters,
     write,
 )
+from doctor.monitors.guard.gradients import Gradients
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
@@ -39,7 +38,7 @@ _SINGLE, _MOST_ROWS = re.compile(r"KTO|BCO"), 2000
 _ASKED = (
     "per_device_train_batch_size", "gradient_accumulation_steps", "world_size", "num_generations", "learning_rate",
     "lr_scheduler_type", "warmup_steps", "max_steps", "num_train_epochs", "bf16", "fp16", "gradient_checkpointing",
-    "beta", "use_vllm", "max_completion_length", "max_length", "optim", "max_grad_norm", "seed",
+    "beta", "use_vllm", "max_completion_length", "max_prompt_length", "max_length", "optim", "max_grad_norm", "seed",
 )  # fmt: skip
 
 
@@ -55,13 +54,11 @@ class Inventory:
     def __init__(self, trainer: Any, guard: Guard) -> None:
         self._trainer, self._guard = trainer, guard
         self._model: Any = getattr(trainer, "model", None)
-        self._handles: list[Any] = []
         self._undo: list[Callable[[], None]] = []
-        self._touched: set[str] = set()
+        self._gradients = Gradients()
         self._batch: dict[str, Any] = {}
         self._names: set[str] = set()
         self._data: Optional[dict[str, Any]] = None
-        self._hooked = False
         #: whether there is nothing more to look at
         self.done = False
 
@@ -73,16 +70,9 @@ class Inventory:
             return
         parameters = list(self._model.named_parameters())
         self._data = {"schema": SCHEMA, **of_parameters(parameters), **_of_trainer(self._trainer, self._model)}
-        for name, each in parameters:
-            register = getattr(each, "register_post_accumulate_grad_hook", None)
-            if each.requires_grad and register is not None:
-                self._handles.append(register(functools.partial(self._accumulated, name)))
-                self._hooked = True
+        self._gradients.watch(parameters)
         if callable(getattr(self._trainer, "compute_loss", None)):
             self._undo.append(wrap(self._trainer, "compute_loss", self._seen))
-
-    def _accumulated(self, name: str, _parameter: Any) -> None:
-        self._touched.add(name)
 
     def _seen(self, original: Any) -> Any:
         def compute_loss(*args: Any, **kwargs: Any) -> Any:
@@ -107,19 +97,19 @@ class Inventory:
     def read(self) -> None:
         """Judge and keep it; the trainer has just read its own figures from the device."""
         data, batch, self._batch = self._data, self._batch, {}
-        if self.done or data is None or self._handles:
+        if self.done or data is None or self._gradients.watching:
             self._batch = batch if not self.done else {}
             return
         self.done, self._data = True, None
-        if self._hooked:
+        if self._gradients.hooked:
+            came = self._gradients.names
             data["without_gradient"] = groups_of(
-                name
-                for name, each in self._model.named_parameters()
-                if each.requires_grad and name not in self._touched
+                name for name, each in self._model.named_parameters() if each.requires_grad and name not in came
             )
-            data["with_gradient"] = len(self._touched)
+            data.update(with_gradient=len(came), zero_gradient=groups_of(self._gradients.zero()))
         tokenizer = _tokenizer(self._trainer)
         data["batch"] = of_batch(batch, tokenizer, ending(tokenizer, self._model))
+        data["batch"]["cut"] = cut_rows(batch, data.get("arguments") or {})
         data["shifts"] = "shift_labels" not in self._names and shifts(self._trainer, self._model)
         for finding in of_inventory(data):
             self._guard.alarm(finding, Policy.WARN)
@@ -127,8 +117,7 @@ class Inventory:
         write(data, self._guard.run)
 
     def _off(self) -> None:
-        while self._handles:
-            self._handles.pop().remove()
+        self._gradients.off()
         while self._undo:
             self._undo.pop()()
 

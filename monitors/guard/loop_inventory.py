@@ -2,9 +2,8 @@
 
 The batch is what the first forward that trains is given. It is read right behind the number that the guard itself reads
 in that step: by then the device has nothing left to do, so that nobody waits for it. Hooks note which gradients came,
-in the first step only. Whether the labels are the model's own affair is told by the gradient that arrives at the loss
-which the model computed; a loop that computes another one leaves it aside.
-https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_post_accumulate_grad_hook.html
+in the first step only (see `gradients`). Whether the labels are the model's own affair is told by the gradient that
+arrives at the loss which the model computed; a loop that computes another one leaves it aside.
 https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
 
 Runs inside the patient: Python 3.9, the patient's own objects.
@@ -12,7 +11,6 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +30,7 @@ from doctor.monitors.guard.first_step import (
     of_parameters,
     write,
 )
+from doctor.monitors.guard.gradients import Gradients
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
@@ -68,7 +67,7 @@ class LoopInventory:
         self._optimizers: Sequence[Any] = ()
         self._said: set[str] = set()
         self._handles: list[Any] = []
-        self._touched: set[str] = set()
+        self._gradients = Gradients()
         self._batch: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
         self._missing: set[str] = set()
@@ -101,13 +100,7 @@ class LoopInventory:
     def _begin(self) -> None:
         """Note every gradient from now on, until the step is made."""
         self._begun = True
-        for name, each in self._model.named_parameters():
-            register = getattr(each, "register_post_accumulate_grad_hook", None)
-            if each.requires_grad and register is not None:
-                self._handles.append(register(functools.partial(self._accumulated, name)))
-
-    def _accumulated(self, name: str, _parameter: Any) -> None:
-        self._touched.add(name)
+        self._gradients.watch(self._model.named_parameters())
 
     @shielded
     def _computed(self, _module: Any, _args: Any, output: Any) -> None:
@@ -146,7 +139,7 @@ class LoopInventory:
         trains = [name for name, each in named if each.requires_grad and (id(each) in held or not held)]
         if not trains:  # the optimizer holds copies, or what is no part of this model
             trains = [name for name, each in named if each.requires_grad]
-        batch, self._batch = self._batch, {}
+        batch, self._batch, came = self._batch, {}, self._gradients.names
         if not self._own_loss:
             batch.pop("labels", None)
         inner = _inner(self._model)
@@ -155,13 +148,14 @@ class LoopInventory:
             schema=SCHEMA, trainer=TRAINER, **of_parameters(named), **self._of_optimizers(), model=type(inner).__name__,
             attention=str(getattr(getattr(inner, "config", None), "_attn_implementation", None)),
             adapters=adapters_of(inner), active_adapters=active(inner), reference=None,
-            with_gradient=len(self._touched), came=groups_of(sorted(self._touched)), batch=seen,
+            with_gradient=len(came), came=groups_of(sorted(came)), zero_gradient=groups_of(self._gradients.zero()),
+            batch=seen,
             shifts=self._own_loss and moves_labels(inner), settled=False,
         )  # fmt: skip
         self._data.update(groups=groups_of(trains), tensors=len(trains))
         self._data.setdefault("arguments", {})["forwards"] = self._forwards
         self._off()
-        self._missing = self._without() if self._optimizers else {each for each in trains if each not in self._touched}
+        self._missing = self._without() if self._optimizers else {each for each in trains if each not in came}
         self._data["without_gradient"] = groups_of(sorted(self._missing))
         self._tell()
         self.done = not self._missing or not self._optimizers
@@ -171,7 +165,7 @@ class LoopInventory:
         if not self._optimizers:
             return {}
         first = parameters(self._optimizers[0])
-        touched = {id(each) for name, each in self._model.named_parameters() if name in self._touched}
+        touched = {id(each) for name, each in self._model.named_parameters() if name in self._gradients.names}
         return {
             "optimizer": ", ".join(type(each).__name__ for each in self._optimizers),
             "rates": [_number(group.get("lr")) for each in self._optimizers for group in each.param_groups][:16],
@@ -202,6 +196,7 @@ class LoopInventory:
                 self._alarm(finding)
 
     def _off(self) -> None:
+        self._gradients.off()
         while self._handles:
             self._handles.pop().remove()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.monitors.guard.first_step import ending, of_batch
+from doctor.monitors.guard.first_step import cut_rows, ending, of_batch
 from doctor.monitors.guard.inventory import _desirable, shifts
 
 torch = pytest.importorskip("torch")
@@ -134,6 +134,18 @@ def test_where_a_trainer_has_no_tokenizer_the_model_says_what_ends_an_answer(
     )
     made = None if tokenizer == "absent" else SimpleNamespace(eos_token_id=tokenizer)
     assert ending(made, model) == expected
+
+
+@pytest.mark.parametrize(
+    ("mask", "limits", "expected"),
+    [
+        ("attention_mask", {"max_length": 4}, 1), ("attention_mask", {"max_length": 5}, 0),
+        ("prompt_mask", {"max_prompt_length": 4, "max_length": 2}, 1), ("prompt_mask", {"max_length": 4}, None),
+        ("attention_mask", {"max_length": "None"}, None), ("labels", {"max_length": 4}, None),
+    ],
+)  # fmt: skip
+def test_rows_that_fill_the_limit_may_have_been_cut(mask: str, limits: dict[str, Any], expected: int | None) -> None:
+    assert cut_rows({mask: torch.tensor([[1, 1, 1, 1], [0, 1, 1, 1]])}, limits) == expected
 
 
 class Rows:

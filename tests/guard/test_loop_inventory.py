@@ -94,6 +94,16 @@ def test_a_healthy_loop_is_kept_and_nothing_is_said(model, guard):
     assert not guard.findings
 
 
+def test_gradients_that_are_zero_are_told(model, guard):
+    model.lm_head.bias.register_hook(torch.zeros_like)
+    optimizer = torch.optim.SGD([each for each in model.parameters() if each.requires_grad], lr=0.1)
+    with doctor.watch(model, optimizer, guard=guard, save=print):
+        train(model, optimizer)
+    found = kept(guard)
+    assert (found["with_gradient"], found["zero_gradient"]) == (3, {"lm_head.bias": 1})
+    assert not guard.findings
+
+
 def test_a_run_with_it_learns_the_very_same_and_nothing_stays_behind(guard):
     def run(watched):
         trained = TinyForCausalLM()
