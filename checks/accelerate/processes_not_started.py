@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.allocation import job_gpus
 from doctor.catalogue.shared.proofs import proofs
 from doctor.catalogue.words import words_of
 from doctor.facts.accelerate_config import AccelerateConfig
@@ -16,6 +17,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 
 
+IDLE = TOML["idle"]
 KINDS = ("multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 
 
@@ -47,3 +49,21 @@ def processes_not_started(launch: Launch, world: World, accelerate: AccelerateCo
         why, commands = f"{len(world.visible_gpus)} GPU visible", ("--num_processes 1",)
     evidence = proofs(number, kind)
     yield found(PROBLEM, MESSAGE, number=count, why=why, where=place_of(kind), commands=commands, evidence=evidence)
+
+
+@check(PROBLEM)
+def processes_of_one_machine(launch: Launch, accelerate: AccelerateConfig | None) -> Judgement:
+    """The number of a job's processes that is the number of one machine's GPUs: it counts those of all machines."""
+    settings = accelerate.settings if accelerate else {}
+    number, machines = (launch.option(name) or settings.get(name) for name in ("num_processes", "num_machines"))
+    asked = job_gpus(launch)
+    if launch.kind != "accelerate" or number is None or machines is None or asked is None:
+        return
+    count, many = whole(number.value), whole(machines.value)
+    if count is None or many is None or many < 2 or count != asked[0] or count < many:
+        return
+    yield found(
+        PROBLEM, IDLE, confidence=LIKELY, where=place_of(number, machines), number=count, machines=many,
+        each=count // many, gpus=count, all=count * many, evidence=proofs(number, machines, asked[1]),
+        commands=(f"--num_processes {count * many}",),
+    )  # fmt: skip

@@ -73,6 +73,9 @@ def _parser() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+#: https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES
+_OF_TASKS = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURMD_NODENAME", "SLURM_TASK_PID", "SLURM_GTIDS")
+_TEXT_OPTION = later(r"-[a-z]*c")
 _NAME = later(rb"[A-Za-z_]\w*")
 
 
@@ -470,11 +473,35 @@ class _Reader:
             self.depth -= 1
             self.scope.arguments = arguments
             return None
+        if self._in_shell(front, words, line, certain):
+            return None
         where = (self.scope.folder, self.file, line)
         self.found.append(
             Started((*front, *words), tuple(sorted(self.scope.environment().items())), *where, certain, stdin)
         )
         return None
+
+    def _in_shell(self, front: list[str], words: list[str], line: int, certain: bool) -> bool:
+        """`srun bash -c '...'`: the commands of the text, in a shell of its own that has what is exported."""
+        at = next((at for at in range(len(words) - 2) if _runs_text(words[at], words[at + 1])), None)
+        if at is None or self.depth >= _DEEPEST:
+            return False
+        outer, count = self.scope, len(self.found)
+        not_known = {name for name, value in outer.values.items() if isinstance(value, str) and unknown(value)}
+        self.scope = Scope(outer.inherited, words[at + 3 :] or [words[at]], outer.folder, outer.set_elsewhere)
+        self.scope.exported = set(outer.environment())
+        self.scope.values = {name: outer.values[name] for name in self.scope.exported | not_known}
+        if "srun" in words[:at]:  # each task has its own
+            self.scope.values.update({name: f"${{{name}}}" for name in _OF_TASKS})
+        self.depth += 1
+        with suppress(_End):
+            self.text(words[at + 2], certain=certain)
+        self.depth -= 1
+        self.scope = outer
+        for number in range(count, len(self.found)):
+            each = self.found[number]
+            self.found[number] = replace(each, words=(*front, *words[:at], *each.words), line=line)
+        return len(self.found) > count
 
     def do_cd(self, words: list[str], certain: bool) -> None:
         del certain
@@ -543,6 +570,11 @@ class _Reader:
     def do_no(self, words: list[str], certain: bool) -> bool:
         del words, certain
         return False
+
+
+def _runs_text(word: str, option: str) -> bool:
+    """Whether two words begin `bash -c`, `sh -ec`, `/bin/bash -lc`."""
+    return word.rpartition("/")[2] in {"bash", "sh", "zsh"} and _TEXT_OPTION.fullmatch(option) is not None
 
 
 def _compared(left: str, operator: str, right: str) -> bool | None:
