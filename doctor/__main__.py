@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -10,6 +11,8 @@ import sys
 #: what ends a process when somebody asks it to; Windows has but the first
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _INTERRUPTED = 130
+#: objects between two looks for cycles, instead of some hundreds: a start makes many that stay, and few cycles
+_NEW_OBJECTS = 50_000
 
 
 def main() -> None:
@@ -25,6 +28,7 @@ def main() -> None:
 
 
 def _main() -> None:
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     from doctor.cli.app import run
     from doctor.render.plain import plain_output
 

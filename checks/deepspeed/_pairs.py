@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from doctor.base.evidence import Observed
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.settings import truth, whole
 from doctor.catalogue.shared.proofs import effective
 from doctor.checks.deepspeed._helpers import of_yaml, setting_of

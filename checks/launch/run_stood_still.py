@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import LIKELY, Finding, Phrase, Where, found, joined
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.standing import Standstill, Waiting

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional
 
+from doctor.base.record import replace
 from doctor.base.stats import Window, median_of_sorted
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Message, found
 from doctor.catalogue.series import Point, rule

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.base.ranges import within
+from doctor.base.record import replace
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Message, Role, Skip, found, said

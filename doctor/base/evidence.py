@@ -8,11 +8,10 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Literal, Optional
 
 from doctor.base.opened import Disagreement, Told, is_open, merged
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.base.redact import hide, remember
 
 Kind = Literal["live", "file", "log", "capsule", "rehearsal", "pasted"]

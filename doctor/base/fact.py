@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from doctor.base.evidence import Observed, Place, World
 from doctor.base.opened import NotSeen
-from doctor.base.record import record
+from doctor.base.record import record, replace
 
 About = Literal["machine", "command", "elsewhere"]
 Collect = TypeVar("Collect", bound=Callable[..., Any])

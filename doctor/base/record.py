@@ -40,6 +40,15 @@ def mutable(cls: Class) -> Class:
     return cls
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(dataclasses.field,))
+def distinct(cls: Class) -> Class:
+    """Make a class a dataclass with shared methods, whose fields may change; an instance equals nothing but itself."""
+    made: Any = cls
+    made.__eq__, made.__repr__ = object.__eq__, object.__repr__
+    _shared(cls).__hash__ = object.__hash__
+    return cls
+
+
 def _shared(cls: Any) -> Any:
     cls.__init__ = _init
     for name, shared in (("__repr__", _repr), ("__eq__", _eq)):
@@ -173,6 +182,22 @@ def restored(cls: type[Made], values: dict[str, Any]) -> Made:
             values[name] = make()
     object.__setattr__(made, "__dict__", values)  # a record itself lets nothing be set
     return made
+
+
+def replace(made: Made, /, **changes: Any) -> Made:
+    """As `dataclasses.replace`, which makes all that it wants to know of a record's class first.
+
+    Raises:
+        TypeError: there is no such field.
+
+    """
+    cls: Any = type(made)
+    usual = getattr(cls, "__defaults__", None)
+    if usual is None:
+        other: Any = dataclasses.replace(made, **changes)  # type: ignore[type-var]
+        return cast("Made", other)
+    kept = {name: getattr(made, name) for name in usual if name not in changes}
+    return cast("Made", cls(**kept, **changes))
 
 
 def names_of(cls: type) -> tuple[str, ...]:

@@ -54,13 +54,16 @@ PROGRAMS = {
     "wandb": "wandb",
 }  # fmt: skip
 _LAUNCHES = frozenset({"launch", "serve", "vllm-serve", "grpo", "sft", "rlhf"})
-_LAUNCHING = later(r"^(?:accelerate\.commands\.launch|torch\.distributed\.\w+|swift\.cli|trl\.|vllm\.entrypoints)")
+_LAUNCHING = ("accelerate.commands.launch", "torch.distributed.", "swift.cli", "trl.", "vllm.entrypoints")
 
 
 def changes_of(command: str) -> tuple[Ordered, ...]:
-    """What a command orders; nothing where it changes no input that is read."""
+    """What a command orders; nothing where it changes no input that is read.
+
+    An expression is compiled only where the text has what it cannot do without.
+    """
     command = command.strip()
-    if installs := _INSTALLERS.match(command):
+    if "install" in command and (installs := _INSTALLERS.match(command)):
         return tuple(_of_pip(installs["verb"], installs["rest"]))
     if command.startswith(("export ", "unset ")):
         return tuple(_of_shell(command))
@@ -137,7 +140,7 @@ def _of_option(command: str) -> tuple[Ordered, ...]:
 
 
 def _of_json(command: str) -> tuple[Ordered, ...]:
-    match = _JSON.match(command)
+    match = _JSON.match(command) if command.startswith('"') else None
     if match is None:
         return ()
     if match["value"] is None:
@@ -154,7 +157,7 @@ def _of_json(command: str) -> tuple[Ordered, ...]:
 
 
 def _of_yaml(command: str) -> tuple[Ordered, ...]:
-    match = _YAML.match(command)
+    match = _YAML.match(command) if ":" in command else None
     if match is None or match["name"] in {"http", "https"}:
         return ()
     name = Input("setting", match["name"])
@@ -167,7 +170,7 @@ def _of_yaml(command: str) -> tuple[Ordered, ...]:
 
 def _of_keywords(command: str) -> tuple[Ordered, ...]:
     """`name=value` as a keyword argument; several are divided by commas."""
-    if not re.match(r"^[a-z_]\w*=[^=\s]", command):
+    if "=" not in command or not re.match(r"^[a-z_]\w*=[^=\s]", command):
         return ()
     try:
         call = ast.parse(f"_({command})", mode="eval").body
@@ -187,7 +190,7 @@ def _of_keywords(command: str) -> tuple[Ordered, ...]:
 
 
 def _of_hydra(command: str) -> tuple[Ordered, ...]:
-    match = _DOTTED.match(command)
+    match = _DOTTED.match(command) if "=" in command else None
     if match is None:
         return ()
     return (Ordered(Input("setting", match["name"]), new=_literal(match["value"]), form="hydra"),)
@@ -196,7 +199,7 @@ def _of_hydra(command: str) -> tuple[Ordered, ...]:
 def _of_launch(command: str) -> Iterator[Ordered]:
     """Variables in front of a command, and the command itself where it starts what is judged."""
     words, variables = _words(command), []
-    while words and (match := _ASSIGNED.match(words[0])):
+    while words and "=" in words[0] and (match := _ASSIGNED.match(words[0])):
         variables.append(Ordered(Input("variable", match["name"]), new=match["value"]))
         words = words[1:]
     if words and not _starts(words):
@@ -209,7 +212,7 @@ def _of_launch(command: str) -> Iterator[Ordered]:
 def _starts(words: list[str]) -> bool:
     """Whether a command starts a training or a server."""
     if words[1:2] == ["-m"]:
-        return bool(_LAUNCHING.search(words[2] if len(words) > 2 else ""))
+        return len(words) > 2 and words[2].startswith(_LAUNCHING)
     return words[0] in {"torchrun", "deepspeed"} or (words[0] in PROGRAMS and bool(_LAUNCHES & set(words[1:2])))
 
 

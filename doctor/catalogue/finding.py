@@ -6,13 +6,13 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field
 from enum import Enum
-from typing import Any, Iterable, Mapping, Optional, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.base.redact import hide
 from doctor.catalogue.problem import Problem, Severity
 
@@ -59,7 +59,22 @@ class Message:
     """The text of a finding in English and, where written, in Chinese."""
 
     en: Words
-    zh: Optional[Words] = None
+    zh: Optional[Words] = field(default_factory=lambda: None)  # not of the class: `later` leaves it open
+
+    @classmethod
+    def later(cls, make: Callable[[], Message]) -> Message:
+        """The message that `make` gives, made when its words are asked for: most checks find nothing to say."""
+        later = object.__new__(cls)
+        vars(later)["make"] = make
+        return later
+
+    def __getattr__(self, name: str) -> Any:
+        """Make it: this is asked only for what is not there yet."""
+        if name not in ("en", "zh"):
+            raise AttributeError(name)
+        made = vars(self)["make"]()
+        vars(self).update(en=made.en, zh=made.zh)
+        return getattr(made, name)
 
     def words(self, language: str) -> Words:
         """Words in `language` ("en" or "zh"); English where the other is missing."""

@@ -19,27 +19,30 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from doctor.base.garbage import without_garbage_collection
-from doctor.base.record import record, restored, unusual
+from doctor.base.record import record, replace, restored, unusual
 from doctor.base.tabled import columns_of, rows_of
 from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
 
-FORMAT = 13  # raise when Entry or the index changes
+FORMAT = 14  # raise when Entry or the index changes
 CATALOGUE = "doctor.checks"
 _PACKAGE = Path(__file__).parent.parent
 _OWN = _PACKAGE / "checks"
 GROUP = "doctor.checks"  # entry points of third parties
 INDEX, WORDS = "_index.json", "_words.jsonl"  # in a wheel
 MANUAL = "manual"  # the table of a TOML that has a line of its own among the words
-#: start in bytes among the words, length of what a TOML declares, length of its manual on the line behind
-Place = tuple[int, int, int]
+#: what has one, too: a check asks for it when it found something, most of them never; `NAMES` are those of its messages
+_SAID = frozenset({"messages", "phrases", "signatures"})
+NAMES = "names"
+#: start in bytes among the words, lengths of three lines: what else a TOML declares, what it says, its manual
+Place = tuple[int, int, int, int]
 #: functions of a problem that parts of the engine ask for, beside those whose names begin with `of_`
 _ASKED = frozenset({"explain", "answer"})
 ANY_NAME = "*"
@@ -428,13 +431,15 @@ def _told_checks(checks: Iterable[tuple[int, CheckEntry]]) -> dict[str, Any]:
 
 
 def _added(words: bytearray, declared: Mapping[str, Any]) -> Place:
-    """Write what a TOML declares behind the words, its manual as a line of its own: few commands ask for it."""
-    start, ends = len(words), []
-    for part in ({key: each for key, each in declared.items() if key != MANUAL}, declared.get(MANUAL, {})):
-        words += json.dumps(part, ensure_ascii=False).encode()
-        ends.append(len(words))
-        words += b"\n"
-    return start, ends[0] - start, ends[1] - ends[0] - 1
+    """Write what a TOML declares behind the words, in lines: few ask for what it says, fewer for its manual."""
+    start, lengths = len(words), []
+    head = {key: each for key, each in declared.items() if key != MANUAL and key not in _SAID}
+    head[NAMES] = list(declared.get("messages", ()))
+    for part in (head, {key: each for key, each in declared.items() if key in _SAID}, declared.get(MANUAL, {})):
+        line = json.dumps(part, ensure_ascii=False).encode()
+        lengths.append(len(line))
+        words += line + b"\n"
+    return start, lengths[0], lengths[1], lengths[2]
 
 
 def _shared_words(package: str, root: Path, faults: dict[str, str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -505,8 +510,8 @@ def _restored_checks(told: Mapping[str, Any]) -> list[CheckEntry]:
 
 
 def _place(kept: Sequence[int]) -> Place:
-    start, length, of_manual = kept
-    return start, length, of_manual
+    start, head, said, manual = kept
+    return start, head, said, manual
 
 
 def cache_folder() -> Path:
@@ -619,10 +624,30 @@ def declared_in(module: str) -> Mapping[str, Any]:
         CatalogueError: a problem's file of our own is malformed.
 
     """
-    loaded = _having(module)
-    start, length, _ = loaded.places[module]
-    declared: Mapping[str, Any] = json.loads(loaded.words[start : start + length])
-    return declared
+    head = {name: each for name, each in head_in(module).items() if name != NAMES}
+    return {**head, **said_in(module)}
+
+
+def head_in(module: str) -> Mapping[str, Any]:
+    """The same without messages, phrases and signatures; `names` are those of its messages.
+
+    Raises:
+        KeyError: there is no such TOML.
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    return _line(module, 0)
+
+
+def said_in(module: str) -> Mapping[str, Any]:
+    """The messages, phrases and signatures in the TOML of a module.
+
+    Raises:
+        KeyError: there is no such TOML.
+        CatalogueError: a problem's file of our own is malformed.
+
+    """
+    return _line(module, 1)
 
 
 def manual_in(module: str) -> Mapping[str, str]:
@@ -633,10 +658,16 @@ def manual_in(module: str) -> Mapping[str, str]:
         CatalogueError: a problem's file of our own is malformed.
 
     """
+    return _line(module, 2)
+
+
+def _line(module: str, number: int) -> Mapping[str, Any]:
+    """One of the lines that :func:`_added` wrote of a module."""
     loaded = _having(module)
-    start, length, of_manual = loaded.places[module]
-    manual: Mapping[str, str] = json.loads(loaded.words[start + length + 1 : start + length + 1 + of_manual])
-    return manual
+    start, *lengths = loaded.places[module]
+    start += sum(lengths[:number]) + number
+    told: Mapping[str, Any] = json.loads(loaded.words[start : start + lengths[number]])
+    return told
 
 
 def _having(module: str) -> Loaded:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from doctor.base.patterns import later
+from doctor.base.record import replace
 
 if TYPE_CHECKING:
     from doctor.catalogue.finding import Finding

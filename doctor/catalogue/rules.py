@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.columns import Stretch, points_of
 from doctor.catalogue.finding import Finding, Role, Where
 from doctor.catalogue.problem import Problem

@@ -12,7 +12,7 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -41,14 +41,26 @@ class ProblemWords:
 
     Args:
         declared: what `doctor.catalogue.problem_toml.read` made of the files.
+        said: gives messages, phrases and signatures where `declared` is without them, and only `names` the messages.
         manual: gives the sections of the manual where `declared` is without them.
 
     """
 
-    def __init__(self, declared: Mapping[str, Any], manual: Optional[Callable[[], Mapping[str, str]]] = None) -> None:
+    def __init__(
+        self,
+        declared: Mapping[str, Any],
+        said: Optional[Callable[[], Mapping[str, Any]]] = None,
+        manual: Optional[Callable[[], Mapping[str, str]]] = None,
+    ) -> None:
         self._declared = declared
+        self._given = said
         self._manual = manual or (lambda: declared.get("manual", {}))
         self._made: dict[str, Message] = {}
+
+    @cached_property
+    def _said(self) -> Mapping[str, Any]:
+        """Messages, phrases and signatures: a check that finds nothing asks for none of them."""
+        return self._declared if self._given is None else self._given()
 
     @cached_property
     def problem(self) -> Problem:
@@ -60,7 +72,11 @@ class ProblemWords:
     @cached_property
     def messages(self) -> Mapping[str, Message]:
         """Every message by its name, in the order of the file."""
-        return {name: self[name] for name in self._declared.get("messages", {})}
+        return {name: self[name] for name in self._names}
+
+    @property
+    def _names(self) -> Collection[str]:
+        return self._declared.get("names" if self._given else "messages", ())
 
     def __getitem__(self, name: str) -> Message:
         """The message of a name.
@@ -70,9 +86,14 @@ class ProblemWords:
 
         """
         if name not in self._made:
-            both = self._declared.get("messages", {})[name]
-            self._made[name] = Message(Words(*both["en"]), Words(*both["zh"]) if "zh" in both else None)
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = Message.later(partial(self._message, name))
         return self._made[name]
+
+    def _message(self, name: str) -> Message:
+        both = self._said["messages"][name]
+        return Message(Words(*both["en"]), Words(*both["zh"]) if "zh" in both else None)
 
     def phrase(self, name: str, /, **values: Any) -> Phrase:
         """The words of a name under ``[phrase]``, which a message takes in; of a table in it: ``table.name``.
@@ -99,17 +120,17 @@ class ProblemWords:
     @cached_property
     def all_phrases(self) -> Mapping[str, Phrase]:
         """Every phrase by its name, those in a table as ``table.name``."""
-        return {name: Phrase(en, zh) for name, (en, zh) in self._declared.get("phrases", {}).items()}
+        return {name: Phrase(en, zh) for name, (en, zh) in self._said.get("phrases", {}).items()}
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         """How the problem shows in a log."""
-        return tuple(_signature(each) for each in self._declared.get("signatures", ()))
+        return tuple(_signature(each) for each in self._said.get("signatures", ()))
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """Each signature with the message of its own; empty where the signatures have none."""
-        declared = self._declared.get("signatures", ())
+        declared = self._said.get("signatures", ())
         if not any("message" in each for each in declared):
             return ()
         said = [self[each.get("message", LOG)] for each in declared]
@@ -207,9 +228,9 @@ def words_of(module: str) -> ProblemWords:
     """
     if module.startswith("doctor.") and (declared := _carried().get(module)) is not None:
         return ProblemWords(declared)
-    from doctor.catalogue.index import declared_in, manual_in
+    from doctor.catalogue.index import head_in, manual_in, said_in
 
-    return ProblemWords(declared_in(module), partial(manual_in, module))
+    return ProblemWords(head_in(module), partial(said_in, module), partial(manual_in, module))
 
 
 @lru_cache(maxsize=1)

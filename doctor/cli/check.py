@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from doctor.base.record import replace
 from doctor.cli import options
 from doctor.cli.outputs import Output
 from doctor.cli.working import WORKING, working

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.ranks import ranks_text
+from doctor.base.record import replace
 from doctor.facts.deep import Speed
 from doctor.sizing.cards import Card, named
 

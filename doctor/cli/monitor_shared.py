@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import click
 
+from doctor.base.record import replace
 from doctor.cli import options
 from doctor.cli.runs import bare, short
 

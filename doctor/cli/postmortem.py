@@ -145,7 +145,6 @@ def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
 def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
-    from doctor.base.garbage import rare_garbage_collection
     from doctor.logs.gathered import NotReadable
     from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
@@ -154,7 +153,7 @@ def _examined(
     try:
         doing = WORKING[language]["reading_more" if len(paths) > 1 else "reading"]
         what = doing.format(what=paths[0] if paths else "", more=len(paths) - 1)
-        with working(what), rare_garbage_collection(), _cluster(chosen) as nodes, _table(chosen) as table:
+        with working(what), _cluster(chosen) as nodes, _table(chosen) as table:
             result = examine(
                 paths, context=_context(chosen), ignored=settings.ignored, language=language,
                 run_dir=chosen["run_dir"], prepared=prepared, table=table, work=nodes,

@@ -227,7 +227,7 @@ def _unheard(row: Mapping[str, Any]) -> Node:
 
 def _named(nodes: Iterable[Node]) -> Iterator[Node]:
     """Nodes with names of their own: the second "host" is "host-2"."""
-    from dataclasses import replace
+    from doctor.base.record import replace
 
     taken: set[str] = set()
     for node in nodes:

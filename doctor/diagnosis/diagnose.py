@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.index import Entry, load_with_faults
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
 from doctor.diagnosis.offers import Judged, offered

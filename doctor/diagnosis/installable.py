@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from doctor import data
 from doctor.base.patterns import later
 from doctor.base.ranges import numbers, within
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Literal
 
 from doctor.base.fact import world_of
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.changes import changes_of
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry

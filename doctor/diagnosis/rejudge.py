@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed, World
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import facts_needed, in_order, run_checks
+from doctor.facts.packages import normalised
 from doctor.readers.collector import Collector, about_command
 
 
@@ -80,21 +81,38 @@ def rejudge(
     entries = list(entries)
     again = _collector(collector, change)
     again.ask({*facts_needed(entries), *collector.states} - {"cluster"})
-    return _compared(before, _judged_again(entries, before, collector.world, again.world), mended)
+    other = _changed(collector.states, again.states)
+    return _compared(before, _judged_again(entries, before, again.world, other, change.versions), mended)
 
 
-def _judged_again(entries: list[Entry], before: Outcome, seen: World, now: World) -> Outcome:
+def _changed(seen: Mapping[str, Observed], now: Mapping[str, Observed]) -> set[str]:
+    """Names of the facts that a check can tell from what was seen before."""
+    return {name for name in {*seen, *now} if not _is_same(seen.get(name), now.get(name))}
+
+
+def _judged_again(
+    entries: list[Entry], before: Outcome, now: World, other: Collection[str], versions: Collection[str]
+) -> Outcome:
     """What all checks say of a world: those that get other facts than before are run, of the others it is known.
 
     A check is a function of its facts, of the versions that its problem can be in, and of whether what it requires was
     found.
+
+    Args:
+        entries: all problems.
+        before: what their checks said of the world as it is.
+        now: the world as it would be.
+        other: facts that differ in it.
+        versions: names of the packages that do.
+
     """
-    other = {name for name in {*seen, *now} if not _is_same(seen.get(name), now.get(name))}
+    moved = {normalised(name) for name in versions}
     run: dict[str, Entry] = {}
     for entry in in_order(entries):
-        facts = {fact for each in entry.checks for fact, _ in each.facts.values()}
-        needs = {need for each in entry.checks for need in each.requires}
-        if facts & other or (entry.affects and "packages" in other) or needs & run.keys() or "interpreter" in other:
+        judged = any(fact in other for each in entry.checks for fact, _ in each.facts.values())
+        if not judged and entry.affects and "packages" in other:
+            judged = not moved or any(normalised(name) in moved for name in entry.affects)
+        if judged or "interpreter" in other or any(need in run for each in entry.checks for need in each.requires):
             run[entry.id] = entry
     kept = [each for each in before.findings if each.problem.id not in run]
     after = run_checks(run.values(), now, {each.problem.id for each in kept})

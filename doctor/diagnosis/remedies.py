@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from doctor import data
 from doctor.base.change import ANY
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.changes import Ordered, changes_of, program_of
 from doctor.catalogue.finding import Finding, Message, Words
 from doctor.catalogue.settings import number
@@ -345,7 +345,8 @@ def _advised_again(finding: Finding, situation: Situation) -> Iterable[tuple[str
 
 def _not_had(finding: Finding, situation: Situation) -> Iterable[tuple[str, Sentence]]:
     """Installations that the words alone order, and that this Python has no release for."""
-    for word in re.findall(r"`([^`]*\bpip3? install [^`]+)`", finding.words("en").remedy):
+    remedy = finding.words("en").remedy
+    for word in re.findall(r"`([^`]*\bpip3? install [^`]+)`", remedy) if " install " in remedy else ():
         whys = (_not_for_this_python(each, situation) for each in changes_of(word))
         why = next((each for each in whys if each is not None), None)
         if why is not None and word not in finding.commands:
@@ -384,7 +385,8 @@ def _is_set(word: str, situation: Situation) -> bool:
 
 def _cannot_fall(finding: Finding, situation: Situation) -> Iterable[tuple[str, Sentence]]:
     """Settings that the words tell to lower, and that are as low as can be, or that a library raises again."""
-    for match in _LOWERED.finditer(finding.words("en").remedy):
+    remedy = finding.words("en").remedy
+    for match in _LOWERED.finditer(remedy) if "ower" in remedy or "educe" in remedy else ():
         for word in re.findall(r"`([\w.]+)`", match["what"]):
             name = word.rpartition(".")[2]
             if name in situation.raised:

@@ -6,12 +6,13 @@ import importlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from doctor.base.evidence import World
 from doctor.base.opened import NotSeen
+from doctor.base.record import distinct
 from doctor.catalogue.bites import rank_of
 from doctor.catalogue.finding import Finding, Skip
 from doctor.catalogue.index import CheckEntry, Entry
@@ -29,7 +30,7 @@ _GENERAL = frozenset({"LCH6560/source"})
 _CONFIDENCES = ("confirmed", "likely")
 
 
-@dataclass(repr=False, eq=False)
+@distinct
 class Run:
     """What has come up so far."""
 

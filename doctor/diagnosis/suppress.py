@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome, Skipped

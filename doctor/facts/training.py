@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field, replace
+from dataclasses import field
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.facts.packages import Packages
 from doctor.facts.rows import Rows
 from doctor.facts.script import RewardFunction

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.alarm import finding_of
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry

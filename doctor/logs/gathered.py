@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.columns import MetricRow
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import INFO

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.fix import fixable
 from doctor.catalogue.index import Entry

@@ -8,9 +8,9 @@ recorded counts for more than a line of a log, and a line that was got over for 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from doctor.base.record import mutable, record
+from doctor.base.record import mutable, record, replace
 from doctor.catalogue.finding import LIKELY, Finding, Role
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING

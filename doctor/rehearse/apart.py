@@ -9,10 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.rehearse.enter import HELD
 
 _PROGRAM = Path(__file__).with_name("enter.py")

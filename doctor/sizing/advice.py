@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from doctor.base.record import replace
 from doctor.sizing import engine
 from doctor.sizing.search import cheapest, holding_shares
 from doctor.sizing.setup import Lora, Rollout, Setup

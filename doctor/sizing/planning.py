@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.data.models import known_model
 from doctor.sizing import from_facts, launch, sizes
 from doctor.sizing.advice import advise

@@ -10,10 +10,10 @@ combinations of one move for each setting are tried in the order of their price,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from doctor.base.record import replace
 from doctor.sizing import engine
 from doctor.sizing.engine import SERVER_SHARE
 from doctor.sizing.setup import Lora, Setup

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 
 #: key of a sentence in words.py, and what to fill in
 Assumption = tuple[str, Mapping[str, str]]

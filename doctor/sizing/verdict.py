@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.sizing.budget import Budget, budget_of
 from doctor.sizing.setup import Setup
 

@@ -7,9 +7,9 @@ gemma3. Another tower is not counted, and that is said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from doctor.base.record import replace
 from doctor.sizing.shape import Matrix, Shape
 
 Config = Mapping[str, Any]

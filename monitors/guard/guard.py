@@ -9,10 +9,10 @@ import traceback
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from numbers import Real
 from typing import Any, Callable, Optional
 
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import RuleEngine, load_rules

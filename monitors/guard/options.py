@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
+from doctor.base.record import replace
 from doctor.monitors.guard.policy import Policies
 from doctor.run.patience import touch
 

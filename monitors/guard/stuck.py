@@ -10,12 +10,12 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import IO, TYPE_CHECKING, Callable, Optional
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.standing import Frame, Standing, judge, standing_of

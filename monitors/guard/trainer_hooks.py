@@ -15,10 +15,10 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.monitors.guard import finite
 from doctor.monitors.guard.born import not_finite

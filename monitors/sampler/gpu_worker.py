@@ -17,11 +17,12 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from doctor.base.record import replace
 from doctor.monitors.sampler import columns, xid
 from doctor.monitors.sampler.clock import Every, Now, Paced, Stretch, Ticker, now
 from doctor.monitors.sampler.dcgm import DEFAULT_URL, Exporter

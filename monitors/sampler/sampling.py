@@ -17,9 +17,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
+from doctor.base.record import replace
 from doctor.monitors.sampler import columns
 from doctor.monitors.sampler.clock import Every, Now, Ticker, now
 from doctor.monitors.sampler.gpu_worker import ABSENT

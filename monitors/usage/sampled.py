@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import Observed, World
+from doctor.base.record import replace
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import run_checks

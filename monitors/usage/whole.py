@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.diagnosis.suppress import Ignored

@@ -5,9 +5,10 @@ Runs inside the patient: Python 3.9, the standard library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable, Collection, Mapping, Optional, Sequence
 
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.checks.witness import (
     adapter_not_in_engine,

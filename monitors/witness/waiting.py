@@ -6,9 +6,9 @@ Runs inside the patient: Python 3.9, the standard library.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any, Callable, Optional
 
+from doctor.base.record import replace
 from doctor.monitors.witness.draws import draws_kept
 from doctor.monitors.witness.seen import Asked
 from doctor.oracles.weights import Checksum

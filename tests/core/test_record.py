@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from doctor.base.record import mutable, names_of, record, restored, unusual
+from doctor.base import record as records
+from doctor.base.record import distinct, mutable, names_of, record, restored, unusual
 
 
 @record
@@ -167,3 +168,34 @@ def test_what_lacks_in_what_is_restored_is_usual() -> None:
     assert (again, again.y, again.cache, repr(again)) == (made, 2, [], repr(made))
     assert replace(again, y=5) == replace(made, y=5)
     assert names_of(Point) == ("x", "y", "tags", "cache")
+
+
+def test_replaced_as_the_standard_library_does() -> None:
+    first = Point(1, tags={"a": "b"})
+    assert records.replace(first, y=5) == replace(first, y=5) == Point(1, 5, {"a": "b"})
+    assert first.y == 2
+    assert records.replace(restored(Point, {"x": 4}), x=3) == Point(3)
+    assert records.replace(Twin(1), x=3) == Twin(3)
+    for refused in ({"z": 1}, {"x": 1, "w": 2}):
+        with pytest.raises(TypeError, match="unexpected"):
+            records.replace(first, **refused)
+    with pytest.raises(ValueError, match="no name"):
+        records.replace(Checked("a"), name="")
+
+
+def test_distinct_ones_equal_only_themselves() -> None:
+    @distinct
+    class Walk:
+        path: str
+        seen: list[int] = field(default_factory=list)
+
+    one, other = Walk("a"), Walk("a")
+    one.path = "b"
+    one.seen.append(1)
+    assert (one.path, other.path, other.seen) == ("b", "a", [])
+    assert one == one  # noqa: PLR0124
+    assert other != Walk("a")
+    assert len({one, other}) == 2
+    assert is_dataclass(Walk)
+    assert [each.name for each in fields(Walk)] == ["path", "seen"]
+    assert "seen" not in repr(one)

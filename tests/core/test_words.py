@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.catalogue.finding import LIKELY
+from doctor.catalogue.finding import LIKELY, Message, Words
 from doctor.catalogue.index import declared_in, load
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.manual import manual
@@ -18,6 +19,7 @@ from doctor.catalogue.manual_zh import manual_zh
 from doctor.catalogue.problem_files import code_of, declared
 from doctor.catalogue.problem_toml import follows_at_once, read, unwrapped
 from doctor.catalogue.signature import Hit, Hits
+from doctor.catalogue.words import words_of
 from doctor.logs.match.problems import finding_of
 from doctor.readers.patient.carry import carry
 from tests.facts.environments import interpreter
@@ -218,3 +220,25 @@ def test_what_is_carried_needs_no_reader_of_toml(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         said = [message.words("zh").headline for message in declared(entry).messages.values()]
         assert done.stdout.strip().split("|") == [entry.id, *said]
+
+
+def test_messages_are_made_when_their_words_are_asked_for(tmp_path: Path) -> None:
+    problem(tmp_path)
+    load({"house": tmp_path})
+    made: list[int] = []
+
+    def make() -> Message:
+        made.append(1)
+        return Message(Words("it failed", "Bad.", "Mend it."))
+
+    later = Message.later(make)
+    assert not made
+    assert later.zh is None
+    assert later == Message(Words("it failed", "Bad.", "Mend it."))
+    first = words_of("house.vllm.made_up")["first"]
+    assert copy.deepcopy(first) == first
+    assert len(made) == 1
+    with pytest.raises(AttributeError):
+        _ = later.other  # type: ignore[attr-defined]
+    with pytest.raises(KeyError):
+        words_of("house.vllm.made_up")["none"]

@@ -16,6 +16,7 @@ from doctor.readers.files.json_positions import parse_json
 from doctor.readers.files.settings import load_json, load_yaml, settings_of
 from doctor.readers.files.text import LIMIT_BYTES
 from doctor.readers.files.yaml11 import plain_value
+from doctor.readers.files.yaml_plain import plain_nodes
 from doctor.readers.files.yaml_positions import parse_yaml
 
 DEEPSPEED = """\
@@ -276,3 +277,32 @@ def test_secrets_are_not_kept() -> None:
     assert (values["pad_token"], values["max_new_tokens"], values["path"]) == ("<pad>", 512, "/home/me/x")
     shown = repr(parse_json('{"api_key": "0123456789abcdef", "u": "https://u:pass1word@h"}', "t.json").settings)
     assert not any(secret in shown for secret in ("0123456789", "pass1word"))
+
+
+KEYS = st.sampled_from(["a", "b", "aa", "yes", "null", "<<", "1", "k-x", "k_x", "- a", "key", "?", '"q"'])
+WORD_LIST = (
+    " a [] {} 'no' '1' '' [ ''a' yes no null ~ 1 0123 1e-5 1.0e-5 0x1f 0b1 0b 1:30 2020-01-01 -1 +1 .5 - --- ... . -a"
+    " /x/y .. .nan 12_3 _ --x -.inf = 'q' OFF x\xa0# x# x#y x:y ? !t é \x01 << 0x_ 0b_ 089 +.inf TRUE {a a,b *x &x %x"
+    " `x >"
+)
+WORDS = st.sampled_from([*WORD_LIST.split(" "), "b: c", "x # c", "x #", "? a", "- a", "&x y", "\t"])
+LINES = st.builds(
+    lambda indent, key, gap, word, end: f"{' ' * indent}{key}:{' ' * gap if word else ''}{word}{end}",
+    st.sampled_from([0, 0, 0, 2, 2, 4, 6, 1, 3]), KEYS, st.sampled_from([1, 1, 1, 2, 0]), WORDS,
+    st.sampled_from(["", "", "", " ", " # c", "# c", "\t", "\r"]),
+) | st.sampled_from(["", "  ", "# c", "   # c: d", "---", "...", "-", "x", "\u0085"])  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=7).map("\n".join), st.booleans())
+@settings(max_examples=1500, deadline=None)
+def test_plain_files_are_read_as_all_of_yaml_is(text: str, omegaconf: bool) -> None:
+    from unittest import mock
+
+    told = parse_yaml(text, "f.yaml", omegaconf=omegaconf)
+    with mock.patch("doctor.readers.files.yaml_positions.plain_nodes", return_value=None):
+        assert repr(told) == repr(parse_yaml(text, "f.yaml", omegaconf=omegaconf))
+
+
+@pytest.mark.parametrize("text", [DEEPSPEED, "a:\n  b: 1 # c\n\n  c:\nd: x\n"])
+def test_what_launchers_write_needs_no_parser_of_yaml(text: str) -> None:
+    assert plain_nodes(text) is not None

@@ -19,7 +19,7 @@ from tests.remedies.test_proving import CASES, judged
 #: with settings of a script, a launcher's file, DeepSpeed's JSON, options, variables, versions, veRL and Trinity-RFT
 TRIED = (
     "TRL3814/groups", "TRF010", "NUM003", "DSP004", "LCH5095/processes", "NCC007", "VRL3088/micro_unclear", "PFT002",
-    "GPU7876/vllm_bf16",
+    "GPU7876/vllm_bf16", "PYT3270/deepspeed", "TRL005",
 )  # fmt: skip
 
 
@@ -30,9 +30,9 @@ def test_the_checks_that_a_change_can_reach_say_all_that_is_to_be_said(
     seen: list[tuple[Any, Any]] = []
     incremental = rejudge._judged_again
 
-    def both(entries: Any, before: Any, first: Any, states: Any) -> Any:
-        found = incremental(entries, before, first, states)
-        seen.append((found, run_checks(entries, states)))
+    def both(entries: Any, before: Any, now: Any, *rest: Any) -> Any:
+        found = incremental(entries, before, now, *rest)
+        seen.append((found, run_checks(entries, now)))
         return found
 
     monkeypatch.setattr(rejudge, "_judged_again", both)

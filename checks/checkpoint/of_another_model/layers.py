@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional
 
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of

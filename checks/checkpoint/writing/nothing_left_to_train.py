@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from doctor.base.record import replace
 from doctor.catalogue.finding import LIKELY, Finding
 from doctor.catalogue.signature import Hit, Hits, Signature, finding_of_signature
 from doctor.catalogue.words import words_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
+from doctor.base.record import replace
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.stuck_collective import StuckCollective

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.signature import Hits

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.base.patterns import later
+from doctor.base.record import mutable
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?"
 _PAIR = later(
@@ -36,7 +37,7 @@ _ELSEWHERE = later(
 )
 
 
-@dataclass
+@mutable
 class Gap:
     """One metric of the gap: its values as they are quoted, and the same metric in another run."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from doctor.base.patterns import later
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import LIKELY, Finding, Message, Phrase, Words, found
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.shared import refused_choices
@@ -89,10 +89,10 @@ _GIVEN = later(r"\b[a-z][\w.]{2,60}=(?:[Tt]rue|[Ff]alse|'[\w.-]{1,40}'|\"[\w.-]{
 
 #: relation -> words that tell it, the most telling first
 _RELATIONS = (
-    ("divisible", re.compile(r"divisible|multiple of|evenly|equal chunk| % ", re.IGNORECASE)),
+    ("divisible", later(r"divisible|multiple of|evenly|equal chunk| % ", re.IGNORECASE)),
     (
         "exclusive",
-        re.compile(
+        later(
             r"cannot be (?:used|enabled|set|combined) (?:together|with|both)|mutually exclusive|conflict|only one of"
             r"|not compatible|incompatible|at the same time|simultaneously|(?:does|do|is)? ?not support(?!ed)"
             r"|^disable .{1,80} if ",
@@ -101,7 +101,7 @@ _RELATIONS = (
     ),
     (
         "missing",
-        re.compile(
+        later(
             r"(?:must|should|need(?:s)? to|have to|has to) be (?:set|specified|provided|given|configured|enabled)"
             r"|(?:is|are) required|requires|Please set|is None\b|is not (?:set|configured|defined|provided)"
             r"|cannot be (?:None|empty)|not None|must specify|need to specify"
@@ -111,7 +111,7 @@ _RELATIONS = (
     ),
     (
         "order",
-        re.compile(
+        later(
             r"(?:greater|larger|smaller|less|more|fewer|higher|lower) than|at least|at most|exceed|>=|<=|>|<|positive"
             r"|must be equal|must equal|should be equal|not equal to|does not match|mismatch| == |!=",
             re.IGNORECASE,
@@ -119,7 +119,7 @@ _RELATIONS = (
     ),
     (
         "value",
-        re.compile(
+        later(
             r"not supported|unsupported|not implement|only supports?|only .{1,40} (?:is|are) supported|Unknown"
             r"|Invalid|must be one of"
             r"|should be (?:one of|in)|must be in|not in \[|not included in|expected|must be|should be",
@@ -268,7 +268,7 @@ _OTHER_CAUSES = later(
 )
 
 
-@dataclass(frozen=True)
+@record
 class Refusal:
     """What a message of a validation says: a relation of MESSAGES, settings and numbers in its order."""
 

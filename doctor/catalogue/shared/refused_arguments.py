@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from doctor import data
 from doctor.base.patterns import later
+from doctor.base.record import record
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence
 from doctor.catalogue.shared.argument_history import came_later, left_before, left_in, replacement_name
 from doctor.catalogue.signature import Hits
@@ -16,7 +16,7 @@ TRAINING = frozenset({"TrainingArguments", "Seq2SeqTrainingArguments"})
 _QUOTED = later(r"'(?:--)?([A-Za-z_][\w\-]{0,80})")
 
 
-@dataclass(frozen=True)
+@record
 class Refusal:
     """An argument that a class did not take.
 

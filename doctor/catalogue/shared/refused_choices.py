@@ -29,18 +29,18 @@ _NO_NAMES = frozenset(
 _KIND = r"(?P<kind>[A-Za-z_][\w `-]{0,50}?)"
 #: the value that is refused and what it is: in quotes, behind a colon, behind its kind, in front of "not supported"
 _VALUES = (
-    re.compile(_REFUSING + rf"\s{_KIND}(?: simply)?(?:\s?[:=]|\s?,? got:?| of| for| found)?\s?{_QUOTED}"),
-    re.compile(_REFUSING + rf"\s{_KIND}(?: simply)?\s?[:=]\s?(?P<value>{_NAME})(?:[.,;]?\s|[.,]?$)"),
-    re.compile(_REFUSING + rf"\s(?P<kind>[A-Za-z_][\w `-]{{0,40}}?{_KINDS}) (?P<value>{_NAME})(?:[.,;]\s|[.,]?$)"),
-    re.compile(
+    later(_REFUSING + rf"\s{_KIND}(?: simply)?(?:\s?[:=]|\s?,? got:?| of| for| found)?\s?{_QUOTED}"),
+    later(_REFUSING + rf"\s{_KIND}(?: simply)?\s?[:=]\s?(?P<value>{_NAME})(?:[.,;]?\s|[.,]?$)"),
+    later(_REFUSING + rf"\s(?P<kind>[A-Za-z_][\w `-]{{0,40}}?{_KINDS}) (?P<value>{_NAME})(?:[.,;]\s|[.,]?$)"),
+    later(
         rf"^(?:The )?(?P<kind>[A-Za-z][\w -]{{1,40}}?)?\s?{_QUOTED}"
         r" (?:is |are )?not (?:registered|supported|recognized|recognised|valid|found|available|allowed)"
     ),
-    re.compile(
+    later(
         rf"^(?:The )?(?P<kind>[\w -]{{0,40}}?{_KINDS}(?: type| name)?) (?P<value>{_NAME})"
         r" (?:is |are )?not (?:registered|supported|recognized|recognised|valid)"
     ),
-    re.compile(
+    later(
         r"(?:must be|should be|[Ee]xpect(?:ed)?|supports?|to be)[^\n]{1,200}[ (](?:but )?(?i:got|gets|found):?\s?"
         rf"['\"`]?(?P<value>{_NAME})"
     ),
@@ -52,14 +52,12 @@ _HERALD = (
 _FURTHER = r"(?:,?\s?(?:or |and )?['\"`][\w./+:-]{1,60}['\"`])"
 #: the names that exist: in brackets, quoted in a row, or bare at the end
 _LISTS = (
-    re.compile(
+    later(
         _HERALD + r"[\w `'()-]{0,40}?(?:\sare|\sis)?\s?[:=]?\s{0,2}(?:dict_keys\(|frozenset\()?"
         r"(?P<list>(?<!\w)[\[({][^\]\n)}]{1,400}[\])}]|['\"`][\w./+:-]{1,60}['\"`]" + _FURTHER + r"{0,20})"
     ),
-    re.compile(
-        r"(?:must be|should be|to be|[Cc]hoose|either) (?P<list>['\"`][\w./+:-]{1,60}['\"`]" + _FURTHER + r"{1,20})"
-    ),
-    re.compile(
+    later(r"(?:must be|should be|to be|[Cc]hoose|either) (?P<list>['\"`][\w./+:-]{1,60}['\"`]" + _FURTHER + r"{1,20})"),
+    later(
         _HERALD + r"[\w ]{0,30}?(?:\sare|\sis|:|=|supports?)\s?"
         r"(?P<list>[\w/+-]{1,40}(?:, (?:or |and )?[\w/+-]{1,40}){1,20})(?:\.|,? but|$)"
     ),

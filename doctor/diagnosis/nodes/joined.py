@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.outcome import Skipped

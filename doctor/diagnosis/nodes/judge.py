@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import Observed, World
 from doctor.base.fact import NO_COMMAND, Context, world_of
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, Outcome
 from doctor.diagnosis.nodes.classes import Classes

@@ -7,11 +7,10 @@ What is read are `host/<host>-processes.csv` and `host/<host>.csv` of the run fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from doctor.base.evidence import Observed
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding
 from doctor.logs.failures.case import Case
 from doctor.logs.lines.exits import Exit

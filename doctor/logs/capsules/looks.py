@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding, Message, Words
 
 SCHEMA = "doctor-hang/1"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import replace
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.ranks import ranks_text
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding, Message, Words, said
 from doctor.logs.capsules.held import Held, judge, shown
 from doctor.logs.capsules.read import Capsule, Capsules, Fact, Failure, Frame, Link

@@ -7,12 +7,12 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import pairwise
 
 from doctor.base.evidence import World
 from doctor.base.patterns import later
-from doctor.base.record import mutable
+from doctor.base.record import mutable, replace
 from doctor.base.redact import hide
 from doctor.catalogue.unrecognised import Unrecorded
 from doctor.logs.failures.tracebacks import Assembler, Failure

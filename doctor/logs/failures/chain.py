@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.tracebacks import Failure

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
+from doctor.base.record import replace
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry

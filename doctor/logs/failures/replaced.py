@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding, Phrase, Role, Words
 from doctor.catalogue.outcome import Crashed, crash_of
 

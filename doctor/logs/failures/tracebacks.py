@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from doctor.base.own_frames import without
 from doctor.base.patterns import later
-from doctor.base.record import mutable, record
+from doctor.base.record import mutable, record, replace
 from doctor.logs.failures.elided import marks_gap
 from doctor.logs.failures.frames import Frame, arrow_of, frame_of, is_numbered, opening_frame, python_frame
 from doctor.logs.lines.lines import Line

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from doctor.base.evidence import Observed
 from doctor.base.key_blocks import hide_in_lines
 from doctor.base.patterns import later
+from doctor.base.record import replace
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry

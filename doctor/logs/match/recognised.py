@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from doctor.base.record import mutable
+from doctor.base.record import mutable, replace
 from doctor.catalogue.finding import LIKELY, Finding
 from doctor.catalogue.outcome import Crashed, crash_of
 from doctor.catalogue.problem import ROW, Problem

@@ -12,11 +12,10 @@ import sys
 import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Optional, Union
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.logs.match.matcher import Probe, Seen
 from doctor.logs.metrics.names import (
     LONGEST_LINE_BYTES,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
 from doctor.base.patterns import later
-from doctor.base.record import mutable, record
+from doctor.base.record import mutable, record, replace
 from doctor.catalogue.columns import MetricRow, Stretch, points_of, stretches
 from doctor.catalogue.courses import Anew, Course
 from doctor.catalogue.finding import Finding

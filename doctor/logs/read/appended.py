@@ -11,11 +11,11 @@ that torchrun starts again, begin alike without a new run, so each line of the b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from doctor.base.patterns import later
+from doctor.base.record import replace
 from doctor.logs.lines import attempts
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.lines import ToldRows

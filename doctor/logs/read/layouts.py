@@ -7,11 +7,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 
 _DEEPEST = 8
 _MOST_FILES = 200_000  # of one folder

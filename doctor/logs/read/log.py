@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import islice
 from typing import TypeVar, Union
 
 from doctor.base.patterns import later
-from doctor.base.record import mutable, record
+from doctor.base.record import mutable, record, replace
 from doctor.base.redact import without_secrets
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Builder, Case, line_of

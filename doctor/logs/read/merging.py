@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from doctor.base.record import replace
 from doctor.base.redact import redact_text
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case, Process, completed, unique

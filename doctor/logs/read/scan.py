@@ -8,14 +8,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.logs.lines.learnt import without_head
 from doctor.logs.lines.prefixes import has_slurm_labels, strip
 from doctor.logs.match.matcher import Compiled, Matcher, Probe, RawHit, RawHits, Scan

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.outcome import Crashed, Skipped
 from doctor.catalogue.rules import RuleEngine, load_rules

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from doctor.base.evidence import Observed, Origin, Violation
+from doctor.base.record import replace
 from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Message, Phrase, Words, said
 from doctor.logs.failures.case import Case

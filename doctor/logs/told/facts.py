@@ -79,7 +79,7 @@ def _nodes(blank: Any, nodes: Said, address: Said | None) -> Any:
     """How many machines there are and where they meet, as variables of a launch script say; None where none does."""
     if not str(nodes.value).isdigit():
         return None
-    from dataclasses import replace
+    from doctor.base.record import replace
 
     where = str(address.value) if address is not None else None
     told = replace(blank, machines=int(str(nodes.value)), master_addr=where)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
 from doctor.base.opened import NotSeen, opened, tellers_asked
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Role
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import CheckEntry, Entry

@@ -6,13 +6,13 @@ A script is read by the reader of scripts, from its syntax tree alone, and no fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from doctor import data
 from doctor.base.evidence import Observed, Origin, Place
 from doctor.base.opened import opened, partly
-from doctor.base.record import mutable
+from doctor.base.record import mutable, replace
 from doctor.base.redact import hide
 from doctor.facts.script import Call, Script
 from doctor.facts.training import Training

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
+from doctor.base.record import distinct, replace
 from doctor.base.redact import hide_value
 from doctor.data.launchers import Option, Table, table
 from doctor.facts.script import LocalClass
@@ -23,7 +24,7 @@ from doctor.readers.files.located import Located
 from doctor.readers.files.settings import load_json, load_yaml
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Given:
     """Arguments by name, whatever class they belong to.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.base.evidence import Observed, Place
+from doctor.base.record import replace
 from doctor.base.redact import hide, redact_text
 from doctor.readers.command.argv import guess, secured
 from doctor.readers.command.launchers import understand

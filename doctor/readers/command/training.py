@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import NO_COMMAND, Context, DoesNotApply, Unavailable, fact
+from doctor.base.record import replace
 from doctor.facts.launch import Launch
 from doctor.facts.script import Script
 from doctor.facts.training import Training

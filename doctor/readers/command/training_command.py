@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from doctor import data
 from doctor.base.evidence import UNKNOWN, Observed
 from doctor.base.fact import DoesNotApply, Settings
 from doctor.base.patterns import later
+from doctor.base.record import distinct, replace
 from doctor.data.launchers import names_of, table
 from doctor.facts.launch import Launch
 from doctor.facts.script import Call, Flag, Script
@@ -88,7 +88,7 @@ def _named_dataset(settings: Settings) -> Observed | None:
 # --- a script ---
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Sources:
     """Where values that a script takes from its command line come from."""
 
@@ -174,7 +174,7 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
     )
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Config:
     """The configuration object, as far as it is seen."""
 
@@ -239,7 +239,7 @@ def _subclass_defaults(script: Script, name: str) -> dict[str, Observed]:
 # --- model, LoRA, dataset --------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Model:
     name: Observed | None
     arguments: dict[str, Observed]

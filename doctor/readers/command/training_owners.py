@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from doctor import data
 from doctor.base.evidence import Observed
 from doctor.base.fact import Settings
+from doctor.base.record import distinct
 from doctor.facts.script import LocalClass, Script
 
 #: subcommands of `trl` that train, with their trainer
@@ -78,7 +78,7 @@ def accepted_by(config_class: str, name: str) -> bool:
     return data.trl_argument(config_class, name) is not None or data.training_argument(name) is not None
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Owners:
     """Classes that a parser fills, and the training configuration among them.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from doctor.base.evidence import Observed
+from doctor.base.record import distinct, replace
 from doctor.facts.script import Call, Link, Script
 from doctor.readers.command.training_owners import config_of, is_training_config
 
@@ -13,7 +12,7 @@ _ROOTS = frozenset({"trl", "transformers", "unsloth", "unsloth_zoo"})
 _OTHERS = frozenset({"openrlhf", "mcore_adapter", "nemo_rl", "nemo_aligner", "paddlenlp", "mindnlp", "coati", "trlx"})
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Picks:
     """The trainer and its configuration: a call (`config`) or a class that the parser fills (`parsed_class`).
 

@@ -10,10 +10,9 @@ https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/rlhf_trainers/args_mixi
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from doctor.base.evidence import Observed
 from doctor.base.fact import Settings, Unavailable
+from doctor.base.record import replace
 from doctor.catalogue.settings import truth
 from doctor.facts.launch import Launch
 from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training

@@ -6,11 +6,11 @@ torch/distributed/run.py, deepspeed/launcher/runner.py, swift/cli/main.py. veRL 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import BrokenFile, Unavailable
+from doctor.base.record import replace
 from doctor.readers.command import swift
 from doctor.readers.command.world_parts import Asked, gpus_left, number, text, to_come, trainers_backend
 from doctor.readers.files.text import read_text

@@ -9,12 +9,13 @@ import json
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile, Unavailable
+from doctor.base.record import distinct
 from doctor.facts.dataset import Dataset
 from doctor.readers.files import parquet_footer
 
@@ -37,7 +38,7 @@ class _Broken(Exception):  # noqa: N818 - becomes a BrokenFile
         self.file = file
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Tally:
     """Running figures over the rows."""
 

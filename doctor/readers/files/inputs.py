@@ -11,13 +11,15 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from doctor.base.record import distinct
 
 #: in place of a digest: the file was read more than once and had not the same content every time
 UNSTEADY = "read twice, with different contents"
 
 
-@dataclass(repr=False, eq=False)
+@distinct
 class Inputs:
     """What one collection reads.
 

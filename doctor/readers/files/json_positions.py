@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile
 from doctor.base.patterns import later
+from doctor.base.record import distinct
 from doctor.readers.command.argv import secured
 from doctor.readers.files.located import Located
 
@@ -48,7 +49,7 @@ def parse_json(text: str, path: str) -> Located:
     return Located(path, reader.settings, document, reader.duplicates)
 
 
-@dataclass(repr=False, eq=False)
+@distinct
 class _Reader:
     """One pass over the text."""
 

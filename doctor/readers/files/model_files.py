@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
 from doctor.base.patterns import later
+from doctor.base.record import distinct
 from doctor.facts.model import Model
 from doctor.readers.files import model_weights
 from doctor.readers.files.settings import settings_of
@@ -99,7 +100,7 @@ def _in_modelscope(name: str, variables: Mapping[str, str]) -> str | None:
 # --- what ---
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Folder:
     """JSON files of a model's folder; the first broken one and LFS pointers are remembered."""
 

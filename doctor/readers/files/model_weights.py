@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
+from doctor.base.record import distinct
 from doctor.readers.script.python_source import NotReadable, read_regular
 
 LFS_POINTER = b"version https://git-lfs"
@@ -30,7 +30,7 @@ _BYTES_PER = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 _PLAIN_QUANTIZATION = frozenset({"fp8"})  # one stored number a parameter
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Weights:
     """What lies in a folder. `total_bytes` and `parameters` are None when nothing tells."""
 

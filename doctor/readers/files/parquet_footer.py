@@ -10,12 +10,12 @@ The file ends with the footer, its length in four bytes (little-endian) and `PAR
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
+from doctor.base.record import distinct
 
 _MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
@@ -26,7 +26,7 @@ _BOOLEANS = {1: True, 2: False}
 _BYTE, _I16, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 4, 6, 7, 8, 9, 10, 11, 12
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Footer:
     """What a parquet file says about itself."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context, DoesNotApply, Settings, fact
+from doctor.base.record import replace
 from doctor.facts.launch import Launch
 from doctor.facts.verl_config import VerlConfig
 from doctor.readers.command.argv import override

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile
+from doctor.base.record import distinct
 from doctor.readers.command.argv import secured
 from doctor.readers.files.located import Located
 from doctor.readers.files.yaml11 import as_float, as_int, plain_value
+from doctor.readers.files.yaml_plain import plain_nodes
 
 #: values after aliases are expanded; a file of the stack has a few hundred
 MOST_VALUES = 20_000
@@ -29,11 +31,18 @@ class _BadYaml(Exception):  # noqa: N818 - becomes a BrokenFile
 
 def parse_yaml(text: str, path: str, *, omegaconf: bool = False) -> Located:
     """Read a YAML text into settings; see `doctor.facts.located`."""
+    plain = plain_nodes(text.removeprefix("\ufeff"))
+    return _located(path, plain, _Reader(path, omegaconf)) if plain is not None else _composed(text, path, omegaconf)
+
+
+def _composed(text: str, path: str, omegaconf: bool) -> Located:
+    """The same by a parser of all of YAML."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     yaml = YAML(typ="safe", pure=True)
     yaml.version = (1, 1)
+    yaml.composer.warn_double_anchors = False  # an anchor may be given anew; nobody is told on our standard error
     try:
         root = yaml.compose(text.removeprefix("\ufeff"))
     except MarkedYAMLError as exc:
@@ -65,7 +74,7 @@ def _place(path: str, node: Any) -> Place:
     return Place(path, node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-@dataclass(repr=False, eq=False)
+@distinct
 class _Reader:
     """Walks the nodes once and notes settings and duplicates on the way."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from doctor.base.record import distinct
 from doctor.facts.script import Flag
 from doctor.readers.script.ast_names import CannotTell, Spot
 from doctor.readers.script.ast_scopes import CallSite, Module, Scope
@@ -35,7 +35,7 @@ def read(module: Module, values: Values) -> tuple[dict[str, Flag], str | None]:
     return flags, _variable(module)
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Options:
     """What a command gives to the options of a script; None of them where its words are not known.
 

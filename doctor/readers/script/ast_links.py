@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from doctor.base.evidence import UNKNOWN, Observed
+from doctor.base.record import replace
 from doctor.facts.script import Link
 from doctor.readers.script.ast_classes import PARSE_METHODS
 from doctor.readers.script.ast_names import CannotTell, Spot

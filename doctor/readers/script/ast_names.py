@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.base.record import distinct
 from doctor.readers.script.ast_scopes import Binding, FunctionNode, Module, Scope, dotted_text
 from doctor.readers.script.python_source import NotReadable, Source, parse, read_regular
 
@@ -19,7 +19,7 @@ class CannotTell(Exception):  # noqa: N818 - an answer, not an error
     """What an expression gives cannot be known without running the program."""
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Spot:
     """Where an expression is read: names are looked up from here. `depth` ends circles."""
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Optional, Union
 
+from doctor.base.record import distinct
 from doctor.readers.script.python_source import Source
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]  # Python 3.9: nodes of a cluster import it
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Binding:
     """One way in which a name gets a value.
 
@@ -30,7 +31,7 @@ class Binding:
     entered: ast.expr | None = None
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Scope:
     """Names of a module, a function or a class body."""
 
@@ -48,7 +49,7 @@ class Scope:
         self.bindings.setdefault(name, []).append(binding)
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class CallSite:
     """A call with the scope that it stands in. `target`: the name that its result is bound to."""
 
@@ -61,7 +62,7 @@ class CallSite:
 Tests = Optional[tuple[tuple[ast.expr, bool], ...]]
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Change:
     """`base.key = value`, `base[key] = value` or `del base[key]` (value None); base is a name or `self.name`.
 
@@ -78,7 +79,7 @@ class Change:
     tests: Tests = ()
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Import:
     """One imported name; `dotted` begins with dots when it is relative."""
 
@@ -86,7 +87,7 @@ class Import:
     node: ast.AST
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Module:
     """Everything that one walk over a file found."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed
+from doctor.base.record import distinct
 from doctor.base.redact import hide
 from doctor.readers.script.ast_names import CannotTell, Spot
 from doctor.readers.script.ast_values import Entry, Values
@@ -57,7 +58,7 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
 _BY_CLASS_SUFFIX = {"Parser": ("dataclass_types",)}
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Arguments:
     """What a call passes. `nodes` keeps the expressions by name, for those who follow them further."""
 

@@ -8,9 +8,10 @@ import operator
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from doctor.base.record import distinct
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import Change, dotted_text
 from doctor.readers.script.config_files import LOADERS, ConfigFiles
@@ -79,7 +80,7 @@ _HARMLESS_READERS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Entry:
     """One key of a dictionary in the source: where it stands, and its value (None: changed in ways not followed)."""
 
@@ -88,7 +89,7 @@ class Entry:
     spot: Spot
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Entries:
     """Keys of a dictionary. `complete` is False when there may be more."""
 

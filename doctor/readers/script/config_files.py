@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypedDict
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import BrokenFile
+from doctor.base.record import distinct
 from doctor.readers.files.located import Located
 from doctor.readers.files.settings import load_json, load_yaml, read_text
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
@@ -30,7 +31,7 @@ _READS = frozenset({"open", "read_text", "read", "read_bytes"})
 _MOST_FILES = 10
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class ConfigFiles:
     """Files that the source opens by a path that can be told.
 
@@ -106,7 +107,7 @@ class _Span(TypedDict):
     end_col_offset: int
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Tree:
     """Makes the syntax tree; a value stands where the file has its key."""
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from doctor.base.record import mutable, record
 from doctor.readers.script.formulas import UNKNOWN, Expr, constant, either, operation, surely, unknown
 
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in",
@@ -39,7 +40,7 @@ _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 _DEEPEST, _ROWS = 4, 12
 
 
-@dataclass
+@mutable
 class Code:
     """What the code of a release knows beside the function that is followed.
 
@@ -59,7 +60,7 @@ class Code:
     classes: Mapping[str, Mapping[str, ast.FunctionDef]] = field(default_factory=dict)
 
 
-@dataclass
+@mutable
 class Root:
     """An object of settings: the prefix of their names, and whether it holds what was written alone.
 
@@ -71,7 +72,7 @@ class Root:
     filled: bool = False
 
 
-@dataclass
+@mutable
 class State:
     """Values of variables and of settings that were changed; `lost`: the settings are no longer known."""
 
@@ -84,7 +85,7 @@ class State:
         return State(dict(self.variables), dict(self.changed), self.lost)
 
 
-@dataclass(frozen=True)
+@record
 class Way:
     """How statements are left: whether they always end there, and what no `return` among them asks for.
 

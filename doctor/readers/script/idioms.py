@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 from doctor import data
 from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
 from doctor.readers.script.python_source import Source
 

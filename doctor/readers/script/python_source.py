@@ -9,10 +9,11 @@ import stat
 import sys
 import threading
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
+from doctor.base.record import distinct
 from doctor.readers.files import inputs
 
 SCRIPT_LIMIT_BYTES = 4 * 1024 * 1024
@@ -71,7 +72,7 @@ def _why(exc: OSError) -> str:
     return "does not exist" if isinstance(exc, FileNotFoundError) else (exc.strerror or "cannot be opened").lower()
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class Source:
     """One parsed file. Columns count characters from 1, as editors do; `ast` counts bytes from 0."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from doctor.base.evidence import Place
 from doctor.base.patterns import later
+from doctor.base.record import distinct
 from doctor.facts.script import LoneCall
 from doctor.readers.script.ast_names import Names, Spot
 from doctor.readers.script.ast_scopes import Module, dotted_text
@@ -39,7 +39,7 @@ _LEAVES = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 _GROUP_BEHIND = 2  # positional arguments of a collective, behind which its group may stand
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Seen:
     """A collective in a scope. `first`: on the first rank alone, or on all others alone; None: on every rank."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from doctor.base.record import distinct, replace
 from doctor.facts.script import RewardFunction
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import FunctionNode
@@ -19,7 +19,7 @@ _TRANSPARENT = frozenset({
 })  # fmt: skip
 
 
-@dataclass(eq=False, repr=False)
+@distinct
 class _Bound:
     """What the call site has filled in already: names of keywords, number of positional arguments."""
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
+from doctor.base.record import replace
 from doctor.facts.rows import CONVERSATION, TEXT, Rows
 from doctor.readers.script.ast_links import only_return
 from doctor.readers.script.ast_names import CannotTell, Spot

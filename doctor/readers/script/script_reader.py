@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import BrokenFile
 from doctor.base.patterns import later
+from doctor.base.record import record, replace
 from doctor.facts.rows import Rows
 from doctor.facts.script import Call, Link, LocalClass, LoneCall, RewardFunction, Script
 from doctor.readers.script import argparse_flags
@@ -42,7 +42,7 @@ _OF_COMMAND_LINE = frozenset({"parse_args_into_dataclasses", "parse_args_and_con
 _ENVIRON = frozenset({"os.environ", "environ"})
 
 
-@dataclass(frozen=True)
+@record
 class Started:
     """How a command starts a script: the folder in which it runs, and the words behind the script."""
 

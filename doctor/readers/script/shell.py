@@ -12,12 +12,11 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import Any, Optional
 
 from doctor.base.patterns import later
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.readers.script.shell_words import Node, Scope, fields, one_word, text_of, unknown
 
 _MOST_COMMANDS = 400

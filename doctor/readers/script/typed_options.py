@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from doctor.base.record import record
 from doctor.facts.script import Flag
 
 
-@dataclass(frozen=True)
+@record
 class Typed:
     """Words behind a script. Options are kept as typed; an option without a word of its own has the value True."""
 

@@ -6,9 +6,9 @@ Facts: https://github.com/vllm-project/vllm/pull/17434. The place is found in th
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 
+from doctor.base.record import replace
 from doctor.catalogue.fix import fix
 from doctor.catalogue.plan import Edit, Plan, Refused, Safety, edit
 from doctor.checks.vllm.serving.api_server_engine_client import PROBLEM

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from doctor.base.patterns import later
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.shared.refusals import finding, raised_in
 from doctor.catalogue.signature import Hits
