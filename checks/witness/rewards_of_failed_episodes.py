@@ -94,4 +94,4 @@ class ToolsThatBringNothing:
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in that tell of no calls, or are not asked about any more."""
-        return self._told or self._tools.untold(stretch)
+        return self._told or self._tools.calm(stretch)

@@ -212,30 +212,45 @@ class RuleEngine:
                 route.owner = rank if route.owner is None else route.owner
                 last = next((each for each in reversed(column.steps) if each is not None), None)
                 route.last_step = route.last_step if last is None else last
-        new: list[_New] = []
+        asked: dict[str, list[_Runner]] = {}
         for runner, names in runners.values():
             try:
                 calm = getattr(runner.rule, "calm", None)
                 if calm is None or not calm(stretch.telling(names)):
-                    self._ask(runner, names, stretch, new)
+                    for name in names:
+                        asked.setdefault(name, []).append(runner)
             except Exception as error:  # noqa: BLE001 - see feed
                 self._leave_out(runner, error)
-        for each in sorted(new, key=lambda one: one[:3]):
+        for each in sorted(self._ask(asked, stretch), key=lambda one: one[:3]):
             self._keep(each.finding, self._runners[each.runner])
 
-    @staticmethod
-    def _ask(runner: _Runner, names: set[str], stretch: Stretch, new: list[_New]) -> None:
-        """Hand a rule the points of a stretch one by one."""
-        update, make = runner.rule.update, tuple.__new__
-        places: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-        for number, (step, own, values, t_ns, rank, source) in stretch.numbered(names):
+    def _ask(self, asked: dict[str, list[_Runner]], stretch: Stretch) -> list[_New]:
+        """Hand rules the points of a stretch one by one; each point is made once, however many want it."""
+        new: list[_New] = []
+        make, failed = tuple.__new__, set[int]()
+        places: dict[tuple[str, ...], list[tuple[int, str, list[tuple[int, Update]]]]] = {}
+        for number, (step, own, values, t_ns, rank, source) in stretch.numbered(asked.keys()) if asked else ():
             wanted = places.get(own)
             if wanted is None:
-                wanted = places[own] = [(at, name) for at, name in enumerate(own) if name in names]
-            for at, name in wanted:
-                finding = update(make(Point, (name, values[at], step, t_ns, rank, source)))
-                if finding is not None:
-                    new.append(_New(number, at, runner.number, finding))
+                wanted = places[own] = [
+                    (at, name, [(each.number, each.rule.update) for each in asked[name]])
+                    for at, name in enumerate(own)
+                    if name in asked
+                ]
+            for at, name, updates in wanted:
+                point = make(Point, (name, values[at], step, t_ns, rank, source))
+                for runner, update in updates:
+                    if failed and runner in failed:
+                        continue
+                    try:
+                        finding = update(point)
+                    except Exception as error:  # noqa: BLE001 - see feed
+                        self._leave_out(self._runners[runner], error)
+                        failed.add(runner)
+                        continue
+                    if finding is not None:
+                        new.append(_New(number, at, runner, finding))
+        return new
 
     def close(self) -> list[Finding]:
         """Ask each rule for its last word, once the series has ended; it replaces what the rule said before."""

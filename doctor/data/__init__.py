@@ -201,28 +201,30 @@ def _history(owner: str, name: str, content: Mapping[str, Any], versions: Versio
 
 
 @cache
-def _histories(file: str, owner: str) -> tuple[Versions, Mapping[str, ArgumentHistory]] | None:
-    """Versions and argument histories of one class in an arguments file, None when the file has no such class."""
+def _owned(file: str, owner: str) -> tuple[Versions, Mapping[str, Any]] | None:
+    """Versions and arguments as told of one class in an arguments file, None when the file has no such class."""
     content = load(file)
     owned = content["classes"].get(owner)
-    if owned is None:
-        return None
-    versions = Versions(content["versions"])
-    return versions, {name: _history(owner, name, each, versions) for name, each in owned["arguments"].items()}
+    return None if owned is None else (Versions(content["versions"]), owned["arguments"])
 
 
+@cache
 def _argument(file: str, owner: str, name: str) -> ArgumentHistory | None:
-    known = _histories(file, owner)
-    return known[1].get(name) if known else None
+    """History of one argument: most commands ask for a few of hundreds."""
+    known = _owned(file, owner)
+    if known is None or name not in known[1]:
+        return None
+    return _history(owner, name, known[1][name], known[0])
 
 
 @cache
 def _arguments_in(file: str, owner: str, version: str) -> Mapping[str, str | None] | None:
     """Argument -> source text of its default in one release; None when the release or the class is unknown."""
-    known = _histories(file, owner)
+    known = _owned(file, owner)
     if known is None or known[0].find(version) is None:
         return None
-    present = {name: each.default_in(version) for name, each in known[1].items() if each.exists_in(version)}
+    histories = {name: _history(owner, name, each, known[0]) for name, each in known[1].items()}
+    present = {name: each.default_in(version) for name, each in histories.items() if each.exists_in(version)}
     return MappingProxyType(present)
 
 

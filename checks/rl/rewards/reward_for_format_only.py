@@ -137,9 +137,7 @@ class RewardMainlyForFormat:
         self._steps += 1
         if self._steps < JUDGED_FROM - MEDIAN_OF:
             return None
-        paid = {name: each.median for name, each in self._paid.items() if each.full}
-        form = {name: value for name, value in paid.items() if _looks_at(name) == "form"}
-        content = {name: value for name, value in paid.items() if _looks_at(name) == "content"}
+        form, content = self._medians("form"), self._medians("content")
         if not form or not content:
             return None
         most, least = max(form, key=form.__getitem__), max(content, key=content.__getitem__)
@@ -150,6 +148,9 @@ class RewardMainlyForFormat:
             PROBLEM, MAINLY, confidence=LIKELY, form=most, content=least, paid=f"{form[most]:.2g}",
             other=f"{content[least]:.2g}", step=step_text(point.step), **sighting(point, self._alarm.since),
         )  # fmt: skip
+
+    def _medians(self, looks_at: str) -> dict[str, float]:
+        return {name: each.median for name, each in self._paid.items() if each.full and _looks_at(name) == looks_at}
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in where some function for the content always pays enough, or none looks at it or the form."""

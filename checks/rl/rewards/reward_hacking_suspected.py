@@ -348,8 +348,8 @@ class ToolsGivenUp:
         return found(PROBLEM, self.message, confidence=LIKELY, step=step, **now.words(), **sighting(point))
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell of no calls, or are not asked about any more."""
-        return self._told or self._tools.untold(stretch)
+        """Take rows in that tell of no calls or of enough, or are not asked about any more."""
+        return self._told or self._tools.calm(stretch)
 
 
 @rule(PROBLEM, needs=(TURNS, "reward"))

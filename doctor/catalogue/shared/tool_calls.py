@@ -60,8 +60,7 @@ class ToolCalls:
         if not math.isfinite(point.value):
             return None
         if point.name == self._name:
-            turns = self._name == TURNS
-            self._calls.push((point.value - ALONE) / A_ROUND if turns else point.value)
+            self._calls.push(self._of(point.value))
         elif point.name == "reward":
             self._rewards.push(point.value)
         if not (self._calls.full and self._rewards.full):
@@ -74,6 +73,25 @@ class ToolCalls:
             return None
         return GivenUp(before, calls, reward_before, reward)
 
-    def untold(self, stretch: Stretch) -> bool:
-        """Whether no calls were ever told, in these rows neither: nothing is to be judged, and nothing is kept."""
-        return not (self._calls or stretch[self._name].values)
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell of no calls, or in which tools cannot be given up."""
+        calls, rewards = stretch[self._name], stretch["reward"]
+        if not (self._calls or calls.values):
+            return True  # nothing is to be judged, and nothing is kept
+        if self._first is None:
+            return False
+        before = self._first[0]
+        if before < AT_FIRST:
+            return True  # as after the first windows: there was little to give up
+        if not (calls.finite and rewards.finite):
+            return False
+        told = [self._of(each) for each in calls.values]
+        if min([*told, self._calls.low]) <= self._left * before:
+            return False
+        self._calls.extend(told)
+        self._rewards.extend(rewards.values)
+        return True
+
+    def _of(self, value: float) -> float:
+        """Calls an answer, from a value of the metric."""
+        return (value - ALONE) / A_ROUND if self._name == TURNS else value

@@ -100,10 +100,59 @@ _REASONS = {"TIME LIMIT": "time limit", "PREEMPTION": "preempted", "NODE FAILURE
 
 
 #: one of these is in every line that the patterns above match
-HINTS = ("xit", "illed", "ignal", "oom", "OOM", "egmentation f", "bort", "us error", "CANCEL", "ermin", "loating p", "llegal",
+HINTS = ("xit", "illed", "ignal", "oom", "OOM", "egmentation f", "bort", "us error", "CANCEL", "Terminated", "loating p", "llegal",
           "Out Of Memory", "Check failed", "double", "free(", "malloc(", "corrupted", "munmap", "smashing",
           "ngine process (pid", "MQLLMEngine is", ": Assertion `",
           *(chinese for word in _WORDS for chinese in SAID[word]))  # fmt: skip
+
+
+#: what each pattern cannot do without: a line of metrics has two thousand characters, and many patterns look at each
+_NEEDS: dict[re.Pattern[str], tuple[str, ...]] = {
+    _ELASTIC: ("failed (exitcode: ",),
+    _CLOSING: ("Sending process ",),
+    _SHELL: (*_WORDS,),
+    _SRUN: ("srun: error: ",),
+    _SLURMD: ("slurmstepd",),
+    _PYTHON: (
+        "died with <Signals.",
+        "returned non-zero",
+    ),
+    _DEEPSPEED: ("exits with return code",),
+    _COMPOSER: ("crashed with exit code",),
+    _CONTAINER: (
+        "exited with code",
+        "terminated with exit code",
+        "exitCode",
+    ),
+    _KERNEL: ("Killed process ",),
+    _OOM: (
+        "OOM",
+        "oom",
+    ),
+    _LOADER: ("DataLoader worker (pid",),
+    _NATIVE: (
+        "free",
+        "malloc(): ",
+        "corrupted ",
+        "munmap_chunk()",
+        "Assertion `",
+        "stack smashing",
+        "Check failed: ",
+    ),
+    _MPI: ("Signal: ",),
+    _ENGINE: (
+        "ngine process (pid ",
+        "MQLLMEngine is already dead",
+    ),
+}
+
+
+def _search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """As the pattern's own, which is asked only where something of what it needs stands in the text."""
+    for word in _NEEDS[pattern]:
+        if word in text:
+            return pattern.search(text)
+    return None
 
 
 def exits_of(line: Line) -> Iterator[Exit]:
@@ -122,20 +171,20 @@ def exits_of(line: Line) -> Iterator[Exit]:
 
 def _of_launchers(line: Line) -> Iterator[Exit]:
     text = line.text
-    if match := _ELASTIC.search(text):
+    if match := _search(_ELASTIC, text):
         code = int(match["code"])
         yield Exit(int(match["rank"]), int(match["pid"]), code, signal_of(code), line)
-    elif match := _CLOSING.search(text):
+    elif match := _search(_CLOSING, text):
         yield Exit(None, int(match["pid"]), None, match["signal"], line, by_launcher=True)
-    elif match := _SRUN.match(text):
+    elif match := _search(_SRUN, text):
         yield from _slurm_tasks(match, line)
-    elif match := _SLURMD.search(text):
+    elif match := _search(_SLURMD, text):
         why = (match["why"] or "").strip()
         yield Exit(None, None, None, "SIGTERM", line, reason=_REASONS.get(why, why.lower()))
-    elif match := _PYTHON.search(text):
+    elif match := _search(_PYTHON, text):
         told = int(match["code"]) if match["code"] else None
         yield Exit(None, None, told, match["signal"] or signal_of(told), line)
-    elif match := _DEEPSPEED.search(text) or _COMPOSER.search(text):
+    elif match := _search(_DEEPSPEED, text) or _search(_COMPOSER, text):
         code, rank = int(match["code"]), match.groupdict().get("rank")
         if code:
             yield Exit(int(rank) if rank else None, None, code, signal_of(code), line)
@@ -144,22 +193,22 @@ def _of_launchers(line: Line) -> Iterator[Exit]:
 def _of_others(line: Line) -> Iterator[Exit]:
     """Kernel, shell, containers and the data loader."""
     text = line.text
-    if match := _KERNEL.search(text) or _OOM.search(text):
+    if match := _search(_KERNEL, text) or _search(_OOM, text):
         pid = match.groupdict().get("pid")
         yield Exit(None, int(pid) if pid else None, -9, "SIGKILL", line, reason="out of memory")
-    elif match := _SHELL.search(text):
+    elif match := _search(_SHELL, text):
         name = _WORDS[match["word"] or match["alone"]]
         yield Exit(line.rank, int(match["pid"]) if match["pid"] else None, None, name, line)
-    elif _NATIVE.search(text):
+    elif _search(_NATIVE, text):
         yield Exit(line.rank, None, None, "SIGABRT", line)
-    elif match := _MPI.search(text):
+    elif match := _search(_MPI, text):
         yield Exit(line.rank, None, None, _WORDS[match["word"]], line)
-    elif match := _ENGINE.search(text):
+    elif match := _search(_ENGINE, text):
         yield Exit(line.rank, int(match["pid"]) if match["pid"] else None, None, "", line)
-    elif match := _LOADER.search(text):
+    elif match := _search(_LOADER, text):
         word = (match["word"] or "").strip().rstrip(".")
         yield Exit(line.rank, int(match["pid"]), None, _WORDS.get(word, ""), line, helper=True)
-    elif match := _CONTAINER.search(text):
+    elif match := _search(_CONTAINER, text):
         code = int(match["code"] or match["other"] or match["json"])
         if code:
             yield Exit(None, None, code, signal_of(code), line)
