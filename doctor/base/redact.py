@@ -17,14 +17,15 @@ from typing import Any, Iterable, Optional, Sequence
 from doctor.base.key_blocks import MASK, without_keys
 from doctor.base.patterns import later
 from doctor.base.secret_forms import FORMS, Form
-from doctor.base.secret_names import is_bare, is_secret_name, words_of
+from doctor.base.secret_members import SIGNS, collects, is_member, members_in
+from doctor.base.secret_names import is_bare, is_secret_name, is_short, words_of
 
 # names -------------------------------------------------------------------------------------------------------------
 
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
     "key", "secret", "token", "passw", "passphrase", "passcode", "_pass", "-pass", ".pass",
-    "sshpass", "storepass", "keypass", "bearer", "pwd", "credential", "auth", "cookie", "webhook",
+    "sshpass", "storepass", "keypass", "bearer", "pwd", "pw", "wort", "credential", "auth", "cookie", "webhook",
     "jwt", "密码", "口令", "密钥", "令牌",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
@@ -100,7 +101,7 @@ _GROUPS = ("e", "d", "q", "h", "t", "w")
 #: values that say only whether something is there, hold its place in an example, or name where it is taken from
 _HARMLESS = later(
     r"(?i)(?:\*.*|[|>][+\-\d]{0,2}|\.\.\..*|x{3,}|empty|none|null|nil|nan|(?:un)?set|true|false|yes|no|on|off|auto|default|optional|required|"
-    r"redacted|hidden|missing|invalid|\[?redacted\]?|-?\d{1,6}(?:\.\d{0,6})?|[<\[({].*|\$.*|%.*|os\.environ.*|os\.getenv.*|getenv.*|"
+    r"redacted|hidden|missing|invalid|not|[\w.\-]{1,80}:|\[?redacted\]?|-?\d{1,6}(?:\.\d{0,6})?|[<\[({].*|\$.*|%.*|os\.environ.*|os\.getenv.*|getenv.*|"
     r"(?:self|args|cfg|config|opts?|settings|cls|kwargs|env)[.\[].*|(?:Optional|Union|Annotated|Literal|List|Dict)\[.*|"
     r"str|bool|int|bytes|Any|SecretStr.*|\w{1,40}\.(?:py|pyi|cc?|cpp|cu|h):?\d*|oc\.env.*|@.*|file:.*|env:.*|value|await|lambda|new)\Z"
 )
@@ -108,6 +109,8 @@ _HARMLESS = later(
 _SWITCHES = frozenset({"true", "false", "yes", "no", "none", "null", "auto", "0", "1", ""})
 #: a word behind `token:` that is a piece of a vocabulary or of a sentence, not a credential
 _LOOKS_MADE = later(r"(?=[A-Za-z_\-+/=.]{0,400}[0-9])[\w\-+/=.:~]{8,}\Z|[\w\-+/=.]{16,}\Z")
+#: a number with its unit, or a shape
+_MEASURE = later(r"[-+]?[0-9.,]{1,20}(?:e[-+]?[0-9]{1,3})?\s?(?:[A-Za-z%\u00b5\u03bc]{1,3}|x[0-9]{1,6})?\Z")
 #: a path in the place of a secret: of a file that holds it
 _PATH = later(r"(?:~|\.{1,2}|/[a-z]{2,20})(?:/[\w.\-]+)+/?\Z|[A-Za-z]:\\[\w.\\\-]+\Z")
 #: a call or an attribute in a line of code
@@ -210,11 +213,26 @@ def _taken_out(text: str, taken: list[str]) -> str:
     lowered = text.lower()
     for place in sorted({place for sign, place in _SIGNS if sign in lowered}):
         text = _without_form(FORMS[place], text, taken)
+    if any(sign in lowered for sign in SIGNS):
+        text = _without_members(text, taken)
     if any(sign in lowered for sign in _NAME_SIGNS):
         for pattern, signs in _NAMED:
             if any(sign in text for sign in signs):
                 text = _without_values(pattern, text, taken)
     return text
+
+
+def _without_members(text: str, taken: list[str]) -> str:
+    """A text without the values below names of secrets, whatever their own names are."""
+    out: list[str] = []
+    shown = 0
+    for start, end, above, name in members_in(text):
+        value = text[start:end]
+        if start >= shown and not is_harmless(name or above, value) and is_member(above, name, value):
+            taken.append(value)
+            out += (text[shown:start], MASK)
+            shown = end
+    return "".join((*out, text[shown:]))
 
 
 #: (sign, place of its form): one loop over all signs is what keeps a text without secrets cheap
@@ -258,6 +276,8 @@ def is_harmless(name: str, value: str) -> bool:
         return True
     if is_bare(name) and not _LOOKS_MADE.match(value):
         return True
+    if is_short(name) and _MEASURE.match(value):
+        return True
     own = words_of(value) if len(value) < _LONGEST_NAME else []
     return bool(own) and set(own) <= set(words_of(name))
 
@@ -300,7 +320,10 @@ def redact(value: object, name: str = "", *, homes: bool = True) -> object:
     Without `homes` paths stay as they are, for values that go to a machine of the same user and are used there.
     """
     if isinstance(value, str):
-        return redact_variable(name, value, homes=homes)
+        below, _, own = name.rpartition(_BELOW)
+        if below and not is_harmless(own or below, value) and is_member(below, own, value):
+            return MASK
+        return redact_variable(own, value, homes=homes)
     if isinstance(value, dict):
         return {key: redact(each, _name_of(value, name, str(key)), homes=homes) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -318,7 +341,14 @@ def _name_of(owner: dict[Any, Any], above: str, key: str) -> str:
     if key in _VALUES:
         named = owner.get("name")
         return named if isinstance(named, str) else above
-    return f"{above}.{key}" if key.lower() in {"key", "keys"} else key
+    below, _, own = above.rpartition(_BELOW)
+    if (below or collects(own) is not False) and isinstance(owner.get(key), (str, list, tuple, dict)):
+        return f"{below or own}{_BELOW}{key}"
+    return f"{own}.{key}" if key.lower() in {"key", "keys"} else key
+
+
+#: between the name of a collection of secrets and a member's own; no name has it
+_BELOW = "\x00"
 
 
 # commands ---------------------------------------------------------------------------------------------------------

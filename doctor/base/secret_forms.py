@@ -260,10 +260,20 @@ _COMMANDS = (
 
 _WORDS = (
     # as people write them into a report; a digit tells them from "the password is wrong"
-    _form(r"(?i)\b(?:password|passwort|passphrase|passwd|passcode)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
+    _form(r"(?i)\b(?:password|passwort|kennwort|passphrase|passwd|passcode|pw)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
           r"\s(?:is|ist|lautet|was|war|are|were|set to|changed to)(?:\s(?:now|just|still))?[ :]{1,3}[\"'`]?"
           r"(?P<s>(?!(?:base|sha-?|md|utf-?|aes-?)\d)(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(]"
-          r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode"),
+          r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode", "wort", "pw "),
+    # who, and the password behind a slash or a colon; a word in small letters and a number may be a node or a folder
+    _form(r"(?i)\b(?:log(?:in|on|[- ]in)|logged in|sign[- ]?in|credentials?|creds|anmeldung|账号|帐号|账户|登录)"
+          r"(?: (?:with|as|is|mit|data|details))?\s{0,2}[:=：]?\s{0,2}[\"'`]?[\w.@+\-]{1,64}\s?[/:|]\s?"
+          r"(?P<s>(?=[^\s\d]{0,60}\d)(?-i:(?=[^\sA-Z]{0,60}[A-Z])(?=[^\sa-z]{0,60}[a-z])|(?=\w{1,60}[!#$%&*+^~?]))"
+          r"[^\s\"'`/:,;<>(){}\[\]]{5,200})(?![\w/:])", "log", "sign", "cred", "anmeldung", "号", "户", "登录"),
+    _form(r"(?i)\b(?:user(?:name)?|login|uid|nutzer|用户名?)\b[^\n]{1,60}?\b(?:pass|pw)\b\s{0,2}[:= ]\s{0,2}[\"'`]?"
+          r"(?P<s>(?=[^\s\d]{0,60}\d)[^\s\"'`,;*<$%{(/]{6,200})", "pass", "pw"),
+    _form(r"(?:密码|口令)\s{1,3}(?P<s>(?=[A-Za-z_\-!@#]{0,60}[0-9])(?=[0-9_\-!@#]{0,60}[A-Za-z])[\w\-!@#]{6,200})",
+          "密码", "口令"),
+    _form(r"(?<=\s)--?pw[ \t]{1,4}(?P<s>[^\s\-\"'`*][^\s\"'`]{3,200})", "-pw"),
     _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
           r"(?P<s>(?=[A-Za-z_\-+/@!#]{0,80}[0-9])[A-Za-z0-9_\-+/=.@!#]{6,400})",
           "密", "口令", "令牌", "是", "为", "為", "改成"),

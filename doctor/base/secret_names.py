@@ -12,7 +12,8 @@ from doctor.base.patterns import later
 #: words by which a name tells that its value is a secret, wherever in the name they stand
 _SECRET = frozenset({
     "sshpass", "storepass", "keypass",
-    "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort", "pwd",
+    "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort",
+    "kennwort", "pwd", "pw",
     "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
     "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
     "密钥", "令牌",
@@ -23,7 +24,7 @@ _ENDS = (
     "accesskey", "privatekey", "密码", "口令", "密钥", "令牌",
 )  # fmt: skip
 #: what makes a `key` a secret: its kind, or the service that it opens
-_OF_KEY = frozenset({
+OF_KEY = frozenset({
     "api", "access", "secret", "private", "account", "auth", "authorization", "encryption", "signing", "master",
     "shared", "preshared", "psk", "service", "subscription", "app", "aes", "hmac", "ssh", "deploy", "license",
     "write", "storage",
@@ -45,7 +46,7 @@ _OF_PASS = frozenset({
 })  # fmt: skip
 _TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken"})
 #: a `token` of a vocabulary or a count, by the word before it; and what stands in messages of parsers
-_VOCABULARY = frozenset({
+VOCABULARY = frozenset({
     "eos", "bos", "pad", "padding", "unk", "unknown", "sep", "cls", "mask", "image", "img", "video", "audio",
     "vision", "stop", "special", "max", "min", "new", "num", "n", "end", "start", "eod", "eot", "eom", "im", "prev",
     "previous", "next", "first", "last", "per", "each", "input", "output", "prompt", "completion", "total",
@@ -57,7 +58,7 @@ _VOCABULARY = frozenset({
     "tokens", "stream", "loss", "dispatch", "expert",
 })  # fmt: skip
 #: what a name goes on with that is about a secret and not one
-_HARMLESS_TAILS = frozenset({
+HARMLESS_TAILS = frozenset({
     "name", "names", "path", "paths", "file", "files", "dir", "folder", "type", "types", "length", "len", "limit",
     "count", "size", "ref", "env", "method", "mode", "level", "expires", "expiry", "expiration", "ttl", "header",
     "headers", "format", "sock", "socket", "provider", "manager", "policy", "error", "errors", "exception",
@@ -82,7 +83,7 @@ def words_of(name: str) -> list[str]:
 def is_secret_name(name: str) -> bool:
     """Whether a variable, key or option of this name holds a secret."""
     words = words_of(name)
-    if not words or name.lower() in _FOLDERS or words[-1] in _HARMLESS_TAILS:
+    if not words or name.lower() in _FOLDERS or words[-1] in HARMLESS_TAILS:
         return False
     if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in words):
         return words != ["pwd"] or name != name.upper()
@@ -102,12 +103,12 @@ def _is_token(words: list[str]) -> bool:
     if not last or last[-1] not in _TOKENS or words[-1] == "id":
         return False
     before = last[-2] if len(last) > 1 and last[-1] == "token" else ""
-    return before not in _VOCABULARY
+    return before not in VOCABULARY
 
 
 def _is_key(words: list[str]) -> bool:
     for place in range(1, len(words)):
-        if words[place] in {"key", "keys"} and words[place - 1] in _OF_KEY:
+        if words[place] in {"key", "keys"} and words[place - 1] in OF_KEY:
             return place == len(words) - 1 or words[place + 1] in _BEHIND_KEY
     return words[:2] == ["key", "id"] and len(words) == 2
 
@@ -119,3 +120,8 @@ def is_bare(name: str) -> bool:
         words[-1:] == ["token"]
         and (len(words) == 1 or words[-2] in {"invalid", "wrong", "expired", "use", "missing", "no"})
     ) or words[-1:] in (["auth"], ["webhook"], ["jwt"])
+
+
+def is_short(name: str) -> bool:
+    """Whether the name is two letters that also stand for a measure, a power: a number with a unit is no secret."""
+    return words_of(name)[-1:] == ["pw"]
