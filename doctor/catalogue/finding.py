@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, field
 from enum import Enum
-from typing import Any, Callable, Iterable, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
@@ -68,13 +68,15 @@ class Message:
         vars(later)["make"] = make
         return later
 
-    def __getattr__(self, name: str) -> Any:
-        """Make it: this is asked only for what is not there yet."""
-        if name not in ("en", "zh"):
-            raise AttributeError(name)
-        made = vars(self)["make"]()
-        vars(self).update(en=made.en, zh=made.zh)
-        return getattr(made, name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make it: this is asked only for what is not there yet."""
+            if name not in ("en", "zh"):
+                raise AttributeError(name)
+            made = vars(self)["make"]()
+            vars(self).update(en=made.en, zh=made.zh)
+            return getattr(made, name)
 
     def words(self, language: str) -> Words:
         """Words in `language` ("en" or "zh"); English where the other is missing."""

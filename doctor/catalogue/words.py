@@ -76,7 +76,8 @@ class ProblemWords:
 
     @property
     def _names(self) -> Collection[str]:
-        return self._declared.get("names" if self._given else "messages", ())
+        names: Collection[str] = self._declared.get("names" if self._given else "messages", ())
+        return names
 
     def __getitem__(self, name: str) -> Message:
         """The message of a name.

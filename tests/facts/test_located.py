@@ -279,21 +279,21 @@ def test_secrets_are_not_kept() -> None:
     assert not any(secret in shown for secret in ("0123456789", "pass1word"))
 
 
-KEYS = st.sampled_from(["a", "b", "aa", "yes", "null", "<<", "1", "k-x", "k_x", "- a", "key", "?", '"q"'])
+NAMES = st.sampled_from(["a", "b", "aa", "yes", "null", "<<", "1", "k-x", "k_x", "- a", "key", "?", '"q"'])
 WORD_LIST = (
     " a [] {} 'no' '1' '' [ ''a' yes no null ~ 1 0123 1e-5 1.0e-5 0x1f 0b1 0b 1:30 2020-01-01 -1 +1 .5 - --- ... . -a"
     " /x/y .. .nan 12_3 _ --x -.inf = 'q' OFF x\xa0# x# x#y x:y ? !t é \x01 << 0x_ 0b_ 089 +.inf TRUE {a a,b *x &x %x"
     " `x >"
 )
-WORDS = st.sampled_from([*WORD_LIST.split(" "), "b: c", "x # c", "x #", "? a", "- a", "&x y", "\t"])
-LINES = st.builds(
+SCALARS = st.sampled_from([*WORD_LIST.split(" "), "b: c", "x # c", "x #", "? a", "- a", "&x y", "\t"])
+YAML_LINES = st.builds(
     lambda indent, key, gap, word, end: f"{' ' * indent}{key}:{' ' * gap if word else ''}{word}{end}",
-    st.sampled_from([0, 0, 0, 2, 2, 4, 6, 1, 3]), KEYS, st.sampled_from([1, 1, 1, 2, 0]), WORDS,
+    st.sampled_from([0, 0, 0, 2, 2, 4, 6, 1, 3]), NAMES, st.sampled_from([1, 1, 1, 2, 0]), SCALARS,
     st.sampled_from(["", "", "", " ", " # c", "# c", "\t", "\r"]),
 ) | st.sampled_from(["", "  ", "# c", "   # c: d", "---", "...", "-", "x", "\u0085"])  # fmt: skip
 
 
-@given(st.lists(LINES, max_size=7).map("\n".join), st.booleans())
+@given(st.lists(YAML_LINES, max_size=7).map("\n".join), st.booleans())
 @settings(max_examples=1500, deadline=None)
 def test_plain_files_are_read_as_all_of_yaml_is(text: str, omegaconf: bool) -> None:
     from unittest import mock
