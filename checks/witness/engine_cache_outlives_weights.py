@@ -5,10 +5,10 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.base.evidence import Observed
+from doctor.base.record import replace
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.words import words_of

@@ -285,10 +285,10 @@ WORD_LIST = (
     " /x/y .. .nan 12_3 _ --x -.inf = 'q' OFF x\xa0# x# x#y x:y ? !t é \x01 << 0x_ 0b_ 089 +.inf TRUE {a a,b *x &x %x"
     " `x >"
 )
-SCALARS = st.sampled_from([*WORD_LIST.split(" "), "b: c", "x # c", "x #", "? a", "- a", "&x y", "\t"])
+YAML_WORDS = st.sampled_from([*WORD_LIST.split(" "), "b: c", "x # c", "x #", "? a", "- a", "&x y", "\t"])
 YAML_LINES = st.builds(
     lambda indent, key, gap, word, end: f"{' ' * indent}{key}:{' ' * gap if word else ''}{word}{end}",
-    st.sampled_from([0, 0, 0, 2, 2, 4, 6, 1, 3]), NAMES, st.sampled_from([1, 1, 1, 2, 0]), SCALARS,
+    st.sampled_from([0, 0, 0, 2, 2, 4, 6, 1, 3]), NAMES, st.sampled_from([1, 1, 1, 2, 0]), YAML_WORDS,
     st.sampled_from(["", "", "", " ", " # c", "# c", "\t", "\r"]),
 ) | st.sampled_from(["", "  ", "# c", "   # c: d", "---", "...", "-", "x", "\u0085"])  # fmt: skip
 
