@@ -22,7 +22,7 @@ MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
 SHARE, NORMS, STANDS, EMPTY_MASK = TOML["share"], TOML["norms"], TOML["stands"], TOML["empty_mask"]
-GUESSES = TOML["guesses"]
+GUESSES, HELD_OUT = TOML["guesses"], TOML["held_out"]
 
 
 #: norms of healthy runs are above 1e-4; below this, a step of any usual learning rate is lost in rounding
@@ -357,6 +357,58 @@ class NothingMoves:
             PROBLEM, message, confidence=LIKELY, severity=WARNING, count=count, loss=f"{point.value:.6g}",
             **sighting(point),
         )  # fmt: skip
+
+
+#: evaluations that agree in all digits, and digits that do not agree by chance: of a score over few rows two or three
+#: may, four and more do in one case of ten thousand. Times and counts of an evaluation are none of its results
+HELD, HELD_DIGITS = 3, 4
+_OF_ANY_RUN = later(r"runtime|per_second|num_tokens|_steps?$|epoch|learning_rate|_time|memory|batch|samples|count")
+
+
+@rule(PROBLEM, needs=("eval_*", "eval/*", "grad_norm", "learning_rate"), symptom_of=("RLX017", "NUM006"))
+class HeldOutStands:
+    """Evaluations of one result, to the last digit, while gradients live: what is evaluated is not what moves."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Point] = {}
+        self._equal: dict[str, int] = {}
+        self._moved = self._settled = False
+        self._norm, self._rate = 0.0, 1.0
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in; a result of an evaluation is compared with that of the one before."""
+        name, value = point.name, point.value
+        if self._settled or not math.isfinite(value):
+            return None
+        if name == "grad_norm":
+            self._norm = value
+        elif name == "learning_rate":
+            self._rate = value
+        elif not _OF_ANY_RUN.search(name):
+            return self._judge(point)
+        return None
+
+    def _judge(self, point: Point) -> Optional[Finding]:
+        before = self._last.get(point.name)
+        self._last[point.name] = point
+        if before is None or before.step == point.step:
+            return None
+        self._settled = before.value != point.value
+        if self._settled or not (self._norm > TINY and self._rate > 0):
+            return None
+        count = self._equal[point.name] = self._equal.get(point.name, 1) + 1
+        digits = len(f"{point.value:.12g}".replace(".", "").lstrip("-0"))
+        if count < HELD or digits < HELD_DIGITS:
+            return None
+        self._settled = True
+        return found(
+            PROBLEM, HELD_OUT, confidence=LIKELY, name=point.name, held=f"{point.value:.6g}", count=count,
+            norm=f"{self._norm:.3g}", step=step_text(point.step), **sighting(point),
+        )  # fmt: skip
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once results differ."""
+        return self._settled
 
 
 #: settings that say how many micro batches make a step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from doctor.base.history import History
 from doctor.base.stats import Alarm, Baseline, Level, Window
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
@@ -32,27 +33,45 @@ _LIMITS = (
 SHARE, STEPS = 0.95, 20
 
 
-@rule(PROBLEM, needs=("completions/clipped_ratio",))
+#: a reward that rose by as much as its mean, far outside of its noise: cut answers are judged right all the same, as
+#: where the answer is a code of four tokens and the limit is four
+EARNS, SIGMAS = 1.0, 4.0
+
+
+@rule(PROBLEM, needs=("completions/clipped_ratio", "reward"))
 class CompletionsCutOff:
-    """Watches the median of the share."""
+    """Watches the median of the share; a run whose reward rises all the while is not kept from learning by the limit."""
 
     def __init__(self) -> None:
         self._level = Level(SHARE, STEPS, reached=True)
+        self._rewards = History()
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Judge one share."""
-        median = self._level.passed(point.value, point.step) if math.isfinite(point.value) else None
-        if median is None:
+        """Take a reward in, or judge one share."""
+        if not math.isfinite(point.value):
+            return None
+        if point.name == "reward":
+            self._rewards.push(point.value, point.step)
+            return None
+        median = self._level.passed(point.value, point.step)
+        if median is None or self._earns():
             return None
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, share=f"{100 * median:.0f} %", step=step_text(point.step),
             **sighting(point),
         )  # fmt: skip
 
+    def _earns(self) -> bool:
+        line = self._rewards.slope()
+        return line is not None and line.sigmas >= SIGMAS and line.gain >= EARNS * abs(line.level)
+
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose shares are all small."""
-        shares = stretch["completions/clipped_ratio"]
-        return shares.finite and self._level.rest(shares.values, shares.high)
+        shares, rewards = stretch["completions/clipped_ratio"], stretch["reward"]
+        if not (shares.finite and rewards.finite and self._level.rest(shares.values, shares.high)):
+            return False
+        self._rewards.extend(rewards.values, rewards.steps)
+        return True
 
 
 #: a fifth of the answers: they have no end token and mostly no final answer, so the reward calls them wrong whatever

@@ -42,7 +42,7 @@ from doctor.logs.read.quick import piece_around
 
 #: every metric line holds one of these; cheap to look for, rare in other text
 METRIC_LITERALS: tuple[bytes, ...] = (
-    b"'loss':", b"'grad_norm':", b"'epoch':", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
+    b"'loss':", b"'grad_norm':", b"'epoch':", b"'eval_", b"'actor/", b"'critic/", b"'rollout/", b"Global step ",
     b'"loss":', b'"grad_norm":', b"OVERFLOW!", b"dynamic loss scale", b", skipped=", b"Avg prompt throughput",
     b"elapsed time per iteration", b"| loss ", b"'train/grad_norm':", b"'perf/step_time':", b"| Loss ", b"| Reward ",
     b"%)  tps: ", b"Train | Step: ", b'"critic/rewards/mean": ', b'"actor_train/grad_norm": ',
@@ -252,7 +252,9 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
     # quotes out in one go: half of the time of a careful parser, and no metric's name or value holds one
     body = line[start + 1 : end].translate(None, b"'")
     if step is None and (b"'step': " in line or b"'global_step': " in line):
-        return _careful_dict_row(None, body) if any(each in line for each in _TELLING) else None
+        # the results of an evaluation stand in a line of their own; without a step it may be a list of settings
+        telling = b"'eval_" in line or any(each in line for each in _TELLING)
+        return _careful_dict_row(None, body) if telling else None
     parts = body.replace(b": ", b", ").split(b", ")
     quick = _by_shape(DICT_SHAPES, parts, step)
     if quick is not None:
