@@ -27,7 +27,7 @@ SHARE, STEPS = 0.3, 10
 DRIFTED, DRIFT_STEPS = 0.05, 20
 
 
-@rule(PROBLEM, needs=("clip_ratio/region_mean",), symptom_of=("RLX014", "NUM008"))
+@rule(PROBLEM, needs=("clip_ratio/region_mean",), symptom_of=("RLX014", "RLX021", "NUM008"))
 class ClipRatioSaturated:
     """Watches the median of the share."""
 
@@ -50,7 +50,7 @@ class ClipRatioSaturated:
         return shares.finite and self._level.rest(shares.values, shares.high)
 
 
-@rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "NUM008"))
+@rule(PROBLEM, needs=("policy_drift",), symptom_of=("RLX014", "RLX021", "NUM008"))
 class PolicyDrift:
     """Watches how far the policy is from the one that sampled, over the updates of a batch."""
 

@@ -40,7 +40,7 @@ EARNS, SIGMAS = 1.0, 4.0
 
 @rule(PROBLEM, needs=("completions/clipped_ratio", "reward"))
 class CompletionsCutOff:
-    """Watches the median of the share; a run whose reward rises all the while is not kept from learning by the limit."""
+    """Watches the median of the share; where the reward rises all the while the limit keeps nothing from learning."""
 
     def __init__(self) -> None:
         self._level = Level(SHARE, STEPS, reached=True)

@@ -120,8 +120,8 @@ class Unknown:
 Asked = Literal[
     "name_library", "name_branch", "name_own", "name_import", "key_state", "key_row", "key_table", "key_setting",
     "key_variable", "none_arguments", "none_output", "none_match", "none_setting", "call_keyword", "call_count",
-    "call_missing", "attribute_library", "attribute_itself", "attribute_own", "attribute_setting", "other_type",
-    "not_listed", "not_listed_checkpoint", "refusal",
+    "call_missing", "call_unpickled", "attribute_library", "attribute_itself", "attribute_own", "attribute_setting",
+    "other_type", "not_listed", "not_listed_checkpoint", "refusal",
     "path_program", "path_blank", "path_unexpanded", "path_kind", "path_vanished", "path_part", "path_relative",
     "path_absent", "path_removed", "key_own", "tensor_of_text",
     "tensor_of_keys",

@@ -25,7 +25,7 @@ from doctor.logs.failures.ends import end_of
 from doctor.logs.gathered import MOST_ENDS, Gathered, NotReadable, gather, judged, lying_at
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
-from doctor.logs.metrics import courses, waste
+from doctor.logs.metrics import courses, own_test, waste
 from doctor.logs.metrics.files import MetricsCsv
 from doctor.logs.metrics.live import Live
 from doctor.logs.read import context as context_module
@@ -233,8 +233,10 @@ def _end(seen: _Seen, findings: Sequence[Finding], *, read_all: bool) -> _End:
     ended = bool(end_of(case)) and not alarming
     something = case.lines > 0 or bool(live.judged)  # a program that printed nothing gave nothing to judge
     whole = ended and something and read_all
-    untold = tuple(_untold(case, live)) if whole else ()
-    return _End(whole and not untold, untold, tuple(_witness(case, live)) if ended else ())
+    # a test of the program's own stands at its end, whether anything else shows that end or not
+    unmet = bool(live.judged) and read_all and not alarming and own_test.lowest(case) is not None
+    untold = ("unmet",) if unmet else tuple(_untold(case, live)) if whole else ()
+    return _End(whole and not untold, untold, tuple(_witness(case, live)) if ended or unmet else ())
 
 
 def _skipped(seen: _Seen, opened: Opened | None) -> tuple[Skipped, ...]:
@@ -299,9 +301,12 @@ def _summary(case: Case, live: Live) -> Iterable[str]:
 
 def _witness(case: Case, live: Live) -> Iterable[str]:
     """On what a word that all is well rests: where the end was seen, and which metrics were judged."""
-    yield f"the end was seen: {end_of(case)}"
+    if end := end_of(case):
+        yield f"the end was seen: {end}"
     if live.judged:
         yield f"judged: {', '.join(live.judged)}"
+    if (share := own_test.lowest(case)) is not None:
+        yield f"its own test at the end: {100 * share:.3g} % right"
 
 
 def _untold(case: Case, live: Live) -> Iterable[str]:

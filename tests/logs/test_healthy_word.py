@@ -166,3 +166,22 @@ def test_a_training_that_tells_no_metric_is_not_called_healthy(tmp_path: Path) -
         assert said in verdict_of(report, words)
     path.write_text(f"starting training with transformers\n{STEPS}Training completed\n")
     assert verdict(path) == "healthy"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["accuracy 12/100", "exact match after training: 0.250", "final accuracy on held-out rows = 3.5 %", "21:50 INFO solved 1/20"],
+)  # fmt: skip
+def test_a_run_whose_own_test_fails_is_not_healthy(tmp_path: Path, line: str) -> None:
+    (tmp_path / "train.log").write_text(f"{WELL}{line}\n")
+    report = as_dict(examine([str(tmp_path / "train.log")], prepared=PREPARED).diagnosis)
+    assert report["verdict"] != "healthy"
+    assert verdict_of(report, WORDS["en"]) == WORDS["en"]["verdict_unmet"]
+
+
+@pytest.mark.parametrize(
+    "line", ["accuracy 92/100", "accuracy before training 0.02", "accuracy 1/2", "{'eval_accuracy': 0.1}", "step 3 accuracy 0.1"]
+)  # fmt: skip
+def test_a_test_of_another_moment_says_nothing_of_the_end(tmp_path: Path, line: str) -> None:
+    (tmp_path / "train.log").write_text(f"{WELL}{line}\n")
+    assert verdict(tmp_path / "train.log") == "healthy"

@@ -252,3 +252,22 @@ def test_which_ranks_it_took_down_is_told_beside_what_its_parts_show(prepared: P
     assert found.problem.id == "PYT4665"
     assert found.words().explanation == f"{alone.explanation} Rank 1 failed only because of it."
     assert "rank 1" in found.words("zh").explanation
+
+
+def test_an_exception_that_a_worker_cannot_pass_on_was_not_killed(prepared: Prepared, tmp_path: Path) -> None:
+    text = (
+        "concurrent.futures.process._RemoteTraceback: \n'''\n"
+        + HEADER
+        + '  File "/usr/lib/python3.11/concurrent/futures/process.py", line 424, in wait_result_broken_or_wakeup\n'
+        "    result_item = result_reader.recv()\n"
+        '  File "/usr/lib/python3.11/multiprocessing/connection.py", line 251, in recv\n'
+        "    return _ForkingPickler.loads(buf.getbuffer())\n"
+        "TypeError: Unsupported.__init__() missing 1 required positional argument: 'node'\n"
+    )
+    found = first(prepared, tmp_path, text)
+    assert found.problem.id == SHOWN
+    assert (
+        found.words().headline
+        == "`Unsupported.__init__` requires `node`, which a worker's pickled exception does not bring"
+    )
+    assert "No worker was killed" in found.words().explanation

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Optional
 
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
+from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
+from doctor.catalogue.rules import sighting
+from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 OVERWRITTEN = TOML["overwritten"]
 NOT_PUSHED = TOML["not_pushed"]
-DISCARDED, CACHED = TOML["discarded"], TOML["cached"]
+DISCARDED, CACHED, FIRST_ALONE = TOML["discarded"], TOML["cached"], TOML["first_alone"]
 
 
 def overwritten(step: int, names: tuple[str, ...], compared: int) -> Finding:
@@ -39,6 +43,51 @@ def not_pushed(step: int, pushed: int, unmoved: tuple[str, ...] = ()) -> Finding
         text = f"no load_weights until step {step}; moved in the trainer, not in vLLM: {', '.join(unmoved[:8])}"
     where = Where(step=step)
     return found(PROBLEM, NOT_PUSHED, where=where, evidence=(Observed.quoted("guard", text),), step=step, pushed=pushed)
+
+
+#: Nothing is clipped while the policy is the one that sampled: the ratio is 1 in every token (PPO, eq. 7 of
+#: https://arxiv.org/abs/1707.06347). A first step without any shows that the ratio is taken before the update, so that
+#: with samples of the current weights no later step has any either. In so many logged steps behind the first none may
+#: have less than this; a batch that is used several times comes back to 0 whenever it is fresh
+CLIPPED, BEHIND = 0.2, 8
+
+
+@rule(PROBLEM, needs=("clip_ratio/region_mean", "learning_rate", "sampling/staleness/mean"))
+class FirstSamplesAlone:
+    """Samples of the first step are the policy's own, and those of all later ones are not."""
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._count, self._least = 0, math.inf
+        self._rate = 1.0
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Judge the beginning only; an age that is told is meant, and a first rate of 0 moves no policy."""
+        if self._settled:
+            return None
+        if point.name == "learning_rate":
+            self._rate = point.value if not self._count else self._rate
+            self._settled = self._rate == 0
+            return None
+        if point.name != "clip_ratio/region_mean":
+            self._settled = True
+            return None
+        self._count += 1
+        if self._count == 1:
+            self._settled = point.value != 0 or point.step is None or point.step > 1
+            return None
+        self._least = min(self._least, point.value)
+        self._settled = not CLIPPED <= self._least <= 1
+        if self._settled or self._count <= BEHIND:
+            return None
+        self._settled = True
+        return found(
+            PROBLEM, FIRST_ALONE, confidence=LIKELY, share=f"{100 * self._least:.0f} %", count=BEHIND, **sighting(point)
+        )
+
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over."""
+        return self._settled
 
 
 #: requests of an engine, as its server logs them: vLLM's, SGLang's and LMDeploy's routes

@@ -93,6 +93,9 @@ _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}
 _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 
 #: parts of a path from its end that may be named, and those of them that no other path has: `step_41`, `checkpoint-500`
+#: where an object that another process sent is made again
+_RECEIVERS = ("multiprocessing/connection.py", "multiprocessing/queues.py", "multiprocessing/reduction.py",
+              "pickle.py", "cloudpickle/cloudpickle.py", "ray/_private/serialization.py")  # fmt: skip
 _NAMED_PARTS, _TELLING = 4, later(r"[A-Za-z_-]\w*[-_]?\d|\w{12,}")
 _REMOVES = later(
     r"(?i)\b(?:clean(?:ing|ed)?(?: up)?|remov(?:e|ing|ed)|delet(?:e|ing|ed)|evict(?:ing|ed)?|prun(?:e|ing|ed)|rm)\b"
@@ -304,7 +307,8 @@ class _Taken:
         if match := _COUNT.search(self._message):
             return self._made("call_count", of=match["of"], given=match["given"], taken=match["taken"])
         if match := _MISSING.search(self._message):
-            return self._made("call_missing", match["name"], of=match["of"])
+            unpickled = match["of"].endswith(".__init__") and _is_unpickling(self._raised.frames)
+            return self._made("call_unpickled" if unpickled else "call_missing", match["name"], of=match["of"])
         if self._asker and (words := _about_to_say(self._code)):
             return self._made("refusal", words)
         if match := _OTHER.search(self._message):
@@ -396,6 +400,12 @@ class _Taken:
             versions.get(library, "") or versions.get(asker, ""), _installed(versions, self._case.given.text),
             place_of(mine[0]) if mine else "", _callers(self._raised.frames, asker), settings, given, taken, meant,
         )  # fmt: skip
+
+
+def _is_unpickling(frames: Sequence[Frame]) -> bool:
+    """Whether the innermost frame makes an object of what another process sent: pickle itself is C and shows none."""
+    last = frames[-1] if frames else None
+    return last is not None and last.path.endswith(_RECEIVERS) and last.function in {"recv", "loads", "get", "load"}
 
 
 def _about_to_say(code: str) -> str:
