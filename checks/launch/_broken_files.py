@@ -11,6 +11,7 @@ MISSING = "does not exist"
 
 KINDS = {
     "script": "training script",
+    "opened": "configuration that the script opens",
     "accelerate": "accelerate configuration",
     "deepspeed": "DeepSpeed configuration",
     "training": "TRL configuration",

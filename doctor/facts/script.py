@@ -182,6 +182,7 @@ class Script:
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
         lone_calls: collectives that stand in a branch on the rank.
         own_refusals: where a script that parses its own arguments raises, see there.
+        opens_broken: configuration files that it opens and whose parser would stumble.
         idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
@@ -207,6 +208,7 @@ class Script:
     idioms: Mapping[str, Observed] = field(default_factory=dict)
     lone_calls: tuple[LoneCall, ...] = ()
     own_refusals: tuple[OwnRefusal, ...] = ()
+    opens_broken: tuple[BrokenFile, ...] = ()
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Skip, found
+from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import at
 from doctor.catalogue.words import words_of
 from doctor.checks.launch._broken_files import KINDS, MISSING, broken_files
@@ -49,6 +49,15 @@ def malformed_file(  # noqa: PLR0917 - one for each kind of file
             name = broken.place.file.rpartition("/")[2]
             message = broken.message.rstrip(".")
             yield found(PROBLEM, MESSAGE, file=name, message=message, what=KINDS[kind], where=at(broken.place))
+
+
+@check(PROBLEM)
+def malformed_file_of_script(script: Script) -> Judgement:
+    """Configuration files that the script opens itself."""
+    for broken in script.opens_broken:
+        name, message = broken.place.file.rpartition("/")[2], broken.message.rstrip(".")
+        what = KINDS["opened"]
+        yield found(PROBLEM, MESSAGE, confidence=LIKELY, file=name, message=message, what=what, where=at(broken.place))
 
 
 def _at_least(interpreter: Interpreter | None, major: int, minor: int) -> bool:

@@ -45,6 +45,7 @@ class ConfigFiles:
     names: Names
     cwd: str | None
     path: Callable[[ast.AST, Spot], Any]
+    broken: dict[str, BrokenFile] = field(default_factory=dict)
     _read: dict[str, tuple[ast.Dict, Module]] = field(default_factory=dict)
 
     def tree(self, call: ast.Call, spot: Spot) -> tuple[ast.Dict, Spot]:
@@ -59,10 +60,16 @@ class ConfigFiles:
             raise CannotTell
         expression, at = self._opened(call.args[0], spot, named=form == _OMEGACONF)
         path = os.path.join(self.cwd, str(self.path(expression, at)))  # noqa: PTH118 - the user's own path
+        if path in self.broken:
+            raise CannotTell
         if path not in self._read:
             if len(self._read) >= _MOST_FILES:
                 raise CannotTell
-            self._read[path] = _parsed(path, form)
+            parsed = _parsed(path, form)
+            if isinstance(parsed, BrokenFile):
+                self.broken[path] = parsed
+                raise CannotTell
+            self._read[path] = parsed
         tree, module = self._read[path]
         return tree, spot.at(module.scope, len(module.source.lines) + 1, module)
 
@@ -87,11 +94,19 @@ class ConfigFiles:
         raise CannotTell
 
 
-def _parsed(path: str, form: str) -> tuple[ast.Dict, Module]:
+def _parsed(path: str, form: str) -> tuple[ast.Dict, Module] | BrokenFile:
+    """The file's keys as a tree, or what its parser stumbles over.
+
+    Raises:
+        CannotTell: the file cannot be opened.
+
+    """
     found: Located = load_json(path) if form == _JSON else load_yaml(path, omegaconf=form == _OMEGACONF)
     text = read_text(path)
-    if found.broken is not None or isinstance(text, BrokenFile):
+    if isinstance(text, BrokenFile):
         raise CannotTell
+    if found.broken is not None:
+        return found.broken
     lines = text.replace("\r\n", "\n").split("\n")
     tree = _Tree(found.settings, lines).dictionary("", found.document)
     body = ast.Module(body=[], type_ignores=[])

@@ -116,6 +116,7 @@ class _Reader:
             lone_calls=tuple(self._lone_calls()),
             own_refusals=own_refusals(self.source.tree, self.source.path) if flags else (),
             idioms=self._idioms(),
+            opens_broken=tuple(self.values.files.broken.values()),
         )
 
     def _idioms(self) -> dict[str, Observed]:
