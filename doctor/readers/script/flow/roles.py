@@ -45,6 +45,7 @@ class Roles:
     """Asks the values of a program what they are."""
 
     values: Values
+    _optimizers: list[ast.Call] | None = None
 
     def origins(self, at: At, seen: frozenset[tuple[int, Stack]] = frozenset()) -> frozenset[Origin] | None:
         """The calls that may have made an object's parameters; None where that is not known.
@@ -146,9 +147,9 @@ class Roles:
 
     def optimizers(self) -> Iterator[ast.Call]:
         """Calls that make an optimizer of parameters."""
-        for call in self.values.program.calls:
-            if OPTIMIZER.search(named(call)) and (call.args or any(each.arg == "params" for each in call.keywords)):
-                yield call
+        if self._optimizers is None:
+            self._optimizers = [call for call in self.values.program.calls if _is_optimizer(call)]
+        yield from self._optimizers
 
     def owners(self, optimizer: ast.Call, stack: Stack = ()) -> Iterator[At]:
         """Models whose `parameters()` an optimizer is given."""
@@ -171,6 +172,11 @@ class Roles:
             return True
         found = self.origins(at)
         return found is not None and bool(found) and all(made_by.search(named(each.call)) for each in found)
+
+
+def _is_optimizer(call: ast.Call) -> bool:
+    has_parameters = bool(call.args) or any(each.arg == "params" for each in call.keywords)
+    return has_parameters and OPTIMIZER.search(named(call)) is not None
 
 
 def losses(events: list[Event]) -> Iterator[tuple[Event, At]]:

@@ -35,8 +35,9 @@ def weights_of_objects(script: Script) -> Iterator[Met]:
 
 def _stale(script: Script, events: list[Event]) -> Iterator[Met]:
     """An optimizer that is made before its model gets the parameters that are to be trained."""
+    optimizers = list(script.roles.optimizers())
     for made in events:
-        if made.call not in list(script.roles.optimizers()):
+        if made.call not in optimizers:
             continue
         owners = [each for each in script.roles.owners(made.call, made.stack) if text_of(each.node)]
         for event in events[events.index(made) + 1 :]:
