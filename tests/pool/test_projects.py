@@ -35,11 +35,20 @@ CAUGHT = {
 
 FRESH: dict[str, dict[str, Any]] = {
     name: case
-    for file in ("fresh.yaml", "fresh_two.yaml", "fresh_three.yaml", "fresh_four.yaml", "fresh_five.yaml")
+    for file in (
+        "fresh.yaml",
+        "fresh_two.yaml",
+        "fresh_three.yaml",
+        "fresh_four.yaml",
+        "fresh_five.yaml",
+        "fresh_six.yaml",
+        "fresh_seven.yaml",
+    )
     for name, case in read_cases(Path(__file__).with_name(file)).items()
 }
 #: case of the files -> the finding that names its cause; the first five of the first, the first two of each of the two
-#: behind it and the first three of the fourth were caught in the first run, none of the fifth
+#: behind it, the first three of the fourth, the first four of the sixth and the first of the seventh were caught in the
+#: first run, none of the fifth
 FRESH_CAUGHT = {
     "trl-two-sizes-of-a-generation": "TRL3814/twice", "vllm-heads-over-eight": "VLL9193/heads",
     "verl-key-of-the-other-trainer": "VRL001", "ttrl-keys-of-a-fork": "VRL001", "olmocr-groups-of-28": "TRL3814/groups",
@@ -61,6 +70,21 @@ FRESH_CAUGHT = {
     "openrlhf-batch-on-seven-cards": "DSP005", "var-node-three-of-one": "LCH029",
     "vllm-adapter-above-its-rank": "VLL5449/lora_rank",
     "nanochat-batch-of-no-whole-steps": "LCH6560/script",
+    "best-metric-never-computed": "TRF013", "grpo-eval-batch": "TRL3814/evaluation",
+    "new-tokens-never-trained": "DAT3073/new_tokens_frozen", "warmup-longer-than-run": "TRF054/warm_up_beyond_the_run",
+    "accelerate-eight-of-thirty-two": "ACC007", "ds-schedule-ends-at-1000": "DSP004", "neox-llama-targets": "PFT004",
+    "no-set-device": "DAT3073/device_without_rank", "qwen-with-llama3-template": "DAT6124",
+    "unfreeze-after-optimizer": "DAT3073/unfrozen_after_optimizer", "verl-reward-other-name": "VRL033",
+    "yaml-rate-is-a-string": "TRF067",
+    "rm-optimizer-before-peft": "DAT3073/optimizer_before_change",
+    "accel-linear-per-micro": "DAT3073/schedule_in_every_small_batch",
+    "ddp-filter-uneven": "DAT3073/filtered_after_sharding", "ddp-forward-past-wrapper": "DAT3073/forward_past_wrapper",
+    "dpo-reference-is-the-base": "DAT3073/reference_from_path", "dpo-worst-first": "DAT3073/best_of_ascending",
+    "eval-decodes-minus-100": "TRF032", "grpo-answers-by-index": "DAT3073/index_of_another_order",
+    "grpo-pool-exception": "DAT3073/exception_not_unpickled", "pool-exit-in-sample": "DAT3073/sampled_code_may_exit",
+    "rloo-integer-division": "DAT3073/share_floored", "save-tied-safetensors": "CKP010",
+    "sft-labels-shifted-twice": "DAT3073/shifted_twice", "sft-split-after-augment": "DAT3073/split_after_copies",
+    "stale-sampler": "DAT3073/state_rebound",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip
 
