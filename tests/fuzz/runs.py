@@ -9,7 +9,7 @@ from pathlib import Path
 from damage import as_json, damaged
 from logs import LOG, TRACE
 
-from tests.logs import test_trackers as trackers
+from tests.logs.metrics import test_trackers as trackers
 
 EVENT = {"t_ns": 10**18, "host": "h", "pid": 1, "rank": 0, "role": "trainer", "step": 3, "kind": "alarm",
          "id": "NUM001",

@@ -2,7 +2,7 @@
 
 A few dozen predicates carry most warnings and refusals of the stack ("will be ignored", "failed to decode", "longer
 than", "is not registered"), whatever they are about: the sentence brings its subject along. The verbs are those of
-public threads about the stack (`tests/logs/test_spoken.py`).
+public threads about the stack (`tests/logs/failures/test_spoken.py`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from doctor.logs.read.streams import open_stream
 from tests.each import for_each
 
 CATALOGUE = load_signatures()
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 #: in 4 MB: one in a hundred thousand bytes
 MOST_MISSED = 40
 

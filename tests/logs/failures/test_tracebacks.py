@@ -13,7 +13,7 @@ from doctor.logs.lines.lines import Line
 from doctor.logs.read.context import Given
 from doctor.logs.read.layouts import Source
 
-SAMPLES = Path(__file__).parent.parent / "postmortem"
+SAMPLES = Path(__file__).parent.parent.parent / "postmortem"
 HEADER = "Traceback (most recent call last):"
 
 

@@ -10,7 +10,7 @@ from doctor.logs.postmortem import Postmortem, examine
 from tests.prepared import prepared_once
 
 PREPARED = prepared_once()
-HEALTHY = Path(__file__).parents[1] / "healthy"
+HEALTHY = Path(__file__).parents[2] / "healthy"
 LOGS = {
     "verl-code-rewards.log": "(TaskRunner pid=221183) ",
     "trl-tools-that-fail.log": "",

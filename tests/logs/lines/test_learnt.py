@@ -12,7 +12,7 @@ from doctor.logs.postmortem import examine
 from tests.prepared import prepared_once
 
 PREPARED = prepared_once()
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 HEADS: dict[str, Callable[[int], str]] = {
     "skypilot": lambda _: "(task, pid=4711) ",
     "skypilot-named": lambda _: "(grpo-7b.v2, pid=4711) ",

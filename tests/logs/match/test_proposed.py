@@ -14,7 +14,7 @@ from doctor.logs.match.lint import lint
 from doctor.logs.match.proposed import NothingToPropose, pattern_of, propose
 from tests.commands import run_doctor
 
-SIGNATURES = Path(__file__).parents[1] / "signatures"
+SIGNATURES = Path(__file__).parents[2] / "signatures"
 LOG = """INFO step 3
 Traceback (most recent call last):
   File "/home/somebody/train.py", line 20, in <module>

@@ -17,7 +17,7 @@ from doctor.logs.told.judged import world_in
 from doctor.logs.told.lines import of_line
 from doctor.logs.told.said import members, value_of
 
-HEALTHY = sorted((Path(__file__).parents[1] / "healthy").glob("*.log"))
+HEALTHY = sorted((Path(__file__).parents[2] / "healthy").glob("*.log"))
 
 
 @pytest.fixture(scope="module")

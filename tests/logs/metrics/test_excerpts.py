@@ -12,7 +12,7 @@ from doctor.catalogue.problem import INFO
 from doctor.logs.postmortem import Prepared, examine
 from tests.prepared import prepared_once
 
-REPOSITORY = Path(__file__).parent.parent.parent
+REPOSITORY = Path(__file__).parent.parent.parent.parent
 HEALTHY = REPOSITORY / "tests/rules/runs/healthy-grpo-full-1.log.gz"
 WARNINGS = sorted((REPOSITORY / "tests/signatures/LCH2060").glob("*/hit-said.log"))
 CUT = (

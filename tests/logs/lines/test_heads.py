@@ -58,8 +58,8 @@ def _case(path: Path) -> object:
     return builder.close()
 
 
-LOGS = sorted(Path(__file__).parent.parent.glob("postmortem/*/log.txt")) + sorted(
-    Path(__file__).parent.parent.glob("healthy/*.log")
+LOGS = sorted(Path(__file__).parent.parent.parent.glob("postmortem/*/log.txt")) + sorted(
+    Path(__file__).parent.parent.parent.glob("healthy/*.log")
 )
 
 

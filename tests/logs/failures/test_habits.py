@@ -9,7 +9,7 @@ import pytest
 from doctor.logs.postmortem import Postmortem, examine
 from tests.prepared import prepared_once
 
-HEALTHY = Path(__file__).parents[1] / "healthy" / "openrlhf-math-verifier.log"
+HEALTHY = Path(__file__).parents[2] / "healthy" / "openrlhf-math-verifier.log"
 ACTOR = "(RewardActor pid=4900) "
 RAISED = """Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/weird_verify/parser.py", line 616, in extract

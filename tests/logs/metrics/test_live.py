@@ -36,7 +36,7 @@ from tests.each import for_each
 from tests.prepared import prepared_once
 from tests.rules.series_cases import points_of
 
-FOLDER = Path(__file__).parents[1] / "rules"
+FOLDER = Path(__file__).parents[2] / "rules"
 CASES = [
     (f"{entry.id}-{name}", case)
     for entry in load()
