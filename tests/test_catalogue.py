@@ -69,14 +69,27 @@ def test_lint_finds_no_fault(entry: Entry) -> None:
     assert list(faults_of(entry, {each.id for each in ENTRIES})) == []
 
 
-def test_lint_of_the_catalogue_finds_no_fault() -> None:
+def test_lint_of_the_catalogue_finds_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its exit code and its words are those of `doctor dev lint`; what each problem has is told above by its name."""
     from click.testing import CliRunner
 
+    from doctor.cli import dev_lint
     from doctor.cli.dev import command
 
+    asked: list[str] = []
+    monkeypatch.setattr(dev_lint, "faults_of", lambda entry, _: asked.append(entry.id) or ())
     done = CliRunner().invoke(command, ["lint"], standalone_mode=False)
     assert (done.return_value, done.output) == (0, "no fault found\n")
+    assert asked == [entry.id for entry in ENTRIES]
+
+
+def test_lint_of_the_catalogue_names_the_problem_with_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    from doctor.cli import dev_lint
+
+    faulty = ENTRIES[0]
+    monkeypatch.setattr(dev_lint, "faults_of", lambda entry, _: ["it is odd"] * (entry is faulty))
+    monkeypatch.setattr(dev_lint, "load", lambda: ENTRIES)
+    assert list(dev_lint.faults_of_catalogue()) == [f"{faulty.id} {faulty.name}: it is odd"]
 
 
 def test_title_of_the_index_has_no_period() -> None:
