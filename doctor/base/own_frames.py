@@ -32,7 +32,7 @@ _RESOLVED = later(
 #: functions that pass a call of the program on; each calls what it stands around by the name `original`
 PASSING = frozenset(
     {
-        "applied", "awaited", "backward", "begin", "begin_and_add", "build_telling", "clip_grad_norm_",
+        "applied", "awaited", "backward", "begin", "begin_and_add", "build_telling", "call", "clip_grad_norm_",
         "compute_loss", "counting", "end", "generate", "get_output", "initialize_and_watch", "listen", "load_guarded",
         "excepthook", "looked_on",
         "load_weights", "loss", "marked", "norm", "note", "note_and_await", "replay", "run", "run_and_tell",
