@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from statistics import fmean
 from typing import Any
 
@@ -13,6 +14,11 @@ from doctor.rehearse.record import phases
 from doctor.rehearse.session import Session
 from doctor.rehearse.told import contacted, extrapolated, not_rehearsed
 from doctor.rehearse.updates import weight_update
+from doctor.run.folder import RunDir
+
+#: a warning as Python and loggers print it, by its own mark; how many are told, and how much of each
+_WARNING = re.compile(r"\b\w{0,60}Warning: \S|\bWARNING\b")
+_MOST_WARNINGS, _OF_WARNING, _READ_BYTES = 6, 160, 1 << 20
 
 
 def report(session: Session, diagnosis: Diagnosis, language: str = "en") -> dict[str, Any]:
@@ -73,9 +79,23 @@ def _inventory(session: Session) -> dict[str, str]:
     found["adapters"] = ", ".join(data.get("active_adapters") or []) or "none"
     found["reference model"] = str(data.get("reference") or "none")
     found["optimizer"] = f"{data.get('optimizer')}, rates {sorted(set(data.get('rates') or []))}"
+    if warned := warnings_of(session.run):
+        found["what was warned"] = " | ".join(warned)
     for name, text in (batch.get("seen") or {}).items():
         found[f"{name} as the model sees it"] = f"{text[:300]!r}"
     return found
+
+
+def warnings_of(run: RunDir) -> list[str]:
+    """What libraries warned of in a pass, each once; what a logger prints without a mark is not known as such."""
+    try:
+        with run.console.open("rb") as file:
+            text = file.read(_READ_BYTES).decode(errors="replace")
+    except OSError:
+        return []
+    marked = ((line, _WARNING.search(line)) for line in text.splitlines())
+    found = (line[match.start() :].strip()[:_OF_WARNING] for line, match in marked if match is not None)
+    return list(dict.fromkeys(found))[:_MOST_WARNINGS]
 
 
 def _mean(values: list[float | None] | None) -> float | None:

@@ -21,7 +21,7 @@ from doctor.rehearse.apart import Apart
 from doctor.rehearse.judge import judged
 from doctor.rehearse.passes import Ended
 from doctor.rehearse.record import Rehearsed, left_out, phases
-from doctor.rehearse.report import report
+from doctor.rehearse.report import report, section, warnings_of
 from doctor.rehearse.session import Session, Wishes
 from doctor.rehearse.told import beforehand, extrapolated, not_rehearsed
 from doctor.rehearse.words import REASONS, SENTENCES
@@ -378,6 +378,10 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"desirable": {"rows": 48, "good": 0}}, "`label` is False in all 48 rows"),
         ({"desirable": {"rows": 48, "good": 47}}, None),
         ({"desirable": {"rows": 8, "good": 8}}, None),
+        ({"held": 9, "held_with_gradient": 0, "held_touched": 0}, "The optimizer holds none of the"),
+        ({"held": 9, "held_with_gradient": 0, "held_touched": 9}, "are removed before the optimizer's step"),
+        ({"held": 9, "held_with_gradient": 9, "held_touched": 0}, None),  # copies in another precision
+        ({"held": 9, "held_with_gradient": 0, "held_touched": 0, "with_gradient": 0}, None),
     ],
 )  # fmt: skip
 def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -> None:
@@ -388,3 +392,16 @@ def test_the_inventory_is_judged(change: dict[str, Any], headline: str | None) -
 
 def test_an_empty_inventory_says_nothing() -> None:
     assert list(trains_other_than_asked.of_inventory({})) == []
+
+
+def test_what_libraries_warned_of_is_told_once_each(tmp_path: Path) -> None:
+    done = session(tmp_path)
+    done.run.console.write_text(
+        "/lib/a.py:13: TRLExperimentalWarning: unstable\n[WARNING:swift] Loading model\n"
+        "/lib/a.py:13: TRLExperimentalWarning: unstable\nno warning: of ours\n{'loss': 1.0}\n"
+    )
+    assert warnings_of(done.run) == ["TRLExperimentalWarning: unstable", "WARNING:swift] Loading model"]
+    (done.run.path / "inventory.json").write_text(json.dumps(INVENTORY))
+    assert section(done, "en")["inventory"]["what was warned"].startswith("TRLExperimentalWarning")
+    done.run.console.unlink()
+    assert warnings_of(done.run) == []
