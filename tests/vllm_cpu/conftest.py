@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.guard.conftest import carried  # noqa: F401 - a fixture
@@ -27,6 +28,12 @@ _VARIABLES = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobin
 _OPTIONS = ("--dtype", "float32", "--enforce-eager", "--max-model-len", str(LENGTH), "--max-num-seqs", "4")
 
 Serve = Callable[..., Server]
+
+
+def vllm_of(server: Server) -> psutil.Process:
+    """The server's own process among those that the doctor started."""
+    children = psutil.Process(server.process.pid).children()
+    return next(each for each in children if str(server.port) in each.cmdline())
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from doctor.run.folder import RunDir
 from tests.guard.conftest import Guarded
 from tests.real.runs import run
 
-from .conftest import PROGRAMS, Serve
+from .conftest import PROGRAMS, Serve, vllm_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -62,8 +61,7 @@ def test_an_engine_without_the_trained_weights_is_named_in_the_first_stale_step(
 
 def test_a_server_without_the_trained_weights_that_dies_while_the_trainer_waits(train: Train, serve: Serve) -> None:
     server = serve("--openai", VLLM_SERVER_DEV_MODE="1")
-    (serving, *_) = psutil.Process(server.process.pid).children()
-    done = train("server", f"http://127.0.0.1:{server.port}", str(serving.pid))
+    done = train("server", f"http://127.0.0.1:{server.port}", str(vllm_of(server).pid))
     assert done.ran.code == 7, done.text[-3000:]
     alarms = {problem: step for problem, step, _ in done.alarms}
     # RLX015 tells the level of the same gap, once five steps are logged

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
 import time
@@ -14,7 +13,7 @@ import pytest
 
 from tests.serve.conftest import Server
 
-from .conftest import LENGTH, Serve
+from .conftest import LENGTH, Serve, vllm_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -153,7 +152,7 @@ def test_a_server_that_is_killed_leaves_no_engine(serve: Serve) -> None:
     assert (status, json.loads(text)["usage"]["completion_tokens"]) == (200, 4), text
     assert health(server)[1]["generations"] == 1
     started = processes(server)
-    os.kill(started[1].pid, signal.SIGKILL)
+    vllm_of(server).send_signal(signal.SIGKILL)
     assert [each.cmdline() for each in left(started, within_s=30)] == [], server.text[-3000:]
 
 
