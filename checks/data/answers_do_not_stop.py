@@ -11,7 +11,7 @@ from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-MESSAGE, PADDING, BASE, ROWS = TOML["main"], TOML["padding"], TOML["base"], TOML["rows"]
+MESSAGE, PADDING, BASE, ROWS, CUT = TOML["main"], TOML["padding"], TOML["base"], TOML["rows"], TOML["cut"]
 
 #: a sentence that says so; what is generated must be named within it, for other things are not stopped either
 _COMPLAINT = later(
@@ -35,9 +35,31 @@ _SUPERVISED = later(r"(?i)\b(?:targets?|labels?|supervised|in the loss)\b")
 _PAIR = later(r"['\"]prompt['\"]\s*:.*['\"]completion['\"]\s*:")
 
 
+#: a row as a trainer prints it: all labels on one line
+_LABELS = later(r"(?m)\b(?:label_ids|labels)['\"]?\s?[:=]\s*(?:tensor\()?\[{1,2}(?P<labels>-?\d[-\d, ]{20,1900})\]")
+_INPUTS = later(r"(?m)\b(?:input_ids|inputs)['\"]?\s?[:=]\s*(?:tensor\()?\[{1,2}(?P<ids>\d[\d, ]{20,1900})\]")
+#: ids that close a turn or a text: Qwen 2 and 3, Llama 3 (`generation_config.json` of their models)
+_ENDS = frozenset({151645, 151643, 128009, 128001, 128008})
+_CUTS = ("cutoff_len", "max_length", "max_seq_length", "max_seq_len", "seq_length", "sequence_len")
+
+
+def _of_a_row(courses: Courses) -> Optional[Finding]:
+    """A printed row whose turns are closed but for the last one, which is trained: the length limit cut it off."""
+    labels, inputs = _LABELS.search(courses.words), _INPUTS.search(courses.words)
+    limit = next((name for name in _CUTS if courses.number(name) is not None), "")
+    if labels is None or inputs is None or not limit:
+        return None
+    last = int(labels["labels"].rstrip(" ,").rpartition(",")[2])
+    if last < 0 or last in _ENDS or not _ENDS.intersection(map(int, inputs["ids"].replace(" ", "").split(",")[:-1])):
+        return None
+    return found(PROBLEM, CUT, confidence=LIKELY, name=limit, limit=f"{courses.number(limit):g}")
+
+
 def of_quoted(courses: Courses) -> Optional[Finding]:
     """What a person says of the answers, and what else the text shows that explains it."""
     words = courses.words
+    if words and (cut := _of_a_row(courses)) is not None:
+        return cut
     if not words or _COMPLAINT.search(words) is None:
         return None
     model = _BASE_MODEL.search(words)

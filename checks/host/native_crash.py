@@ -16,7 +16,7 @@ NCCL = TOML["nccl"]
 CAPTURE = TOML["capture"]
 COMPILER = TOML["compiler"]
 MPI = TOML["mpi"]
-SAVING = TOML["saving"]
+SAVING, FORKED = TOML["saving"], TOML["forked"]
 IMPORT = TOML["import"]
 CONVOLUTION = TOML["convolution"]
 WEIGHTS = TOML["weights"]
@@ -61,7 +61,10 @@ def explain(hits: Hits) -> Finding:
             (said for pattern, said in _BY_FRAME if any(pattern.search(each) for each in frames[-_INNER:])),
             CAPTURE if any(_CAPTURES.search(each) for each in frames) else PLAIN,
         )
+    saved = message is SAVING
+    if message in (SAVING, PLAIN) and any(hit.groups.get("forked") for hit in hits):
+        message = FORKED
     return found(
-        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
+        PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, saved=saved,
         inner=inner.removeprefix("<unknown>:"),
     )  # fmt: skip

@@ -19,6 +19,7 @@ MESSAGES = {
     "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
     "cannot": TOML["cannot"],
     "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
+    "devices": TOML["devices"],
 }  # fmt: skip
 
 

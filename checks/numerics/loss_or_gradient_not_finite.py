@@ -32,6 +32,10 @@ RECOVERED_AFTER = 5
 CALIBRATION = 25
 
 
+#: the first step that a run logs is this one at most: a NaN there, with nothing finite before, was there from the start
+EARLY = 25
+
+
 @rule(PROBLEM, needs=("loss", "grad_norm"), symptom_of=("RLX006", "RLX007", "NUM008"), every_rank=True)
 class LossOrGradientNotFinite:
     """Goes off at once; of the gradient only NaN counts, for infinity belongs to the loss scale."""
@@ -55,7 +59,7 @@ class LossOrGradientNotFinite:
         else:
             bad = math.isnan(value)
             self._seen = self._seen or math.isfinite(value)
-        message = MESSAGE if self._finite or (point.step or 0) > 1 else FROM_START
+        message = MESSAGE if self._finite or (point.step or 0) > EARLY else FROM_START
         # the Trainer paints a NaN loss as 0, so that a 0 beside a NaN is no finite step to go back to
         self._finite = self._finite or (not bad and value != 0)
         if bad:
@@ -107,7 +111,7 @@ class LossOrGradientNotFinite:
     def finish(self) -> Optional[Finding]:
         """Say so when the run went on with finite values, or ended before a gradient was finite."""
         if self._first is None and self._held is not None and not self._seen:
-            return self._found(MESSAGE if (self._held.step or 0) > 1 else FROM_START, self._held, CONFIRMED)
+            return self._found(MESSAGE if (self._held.step or 0) > EARLY else FROM_START, self._held, CONFIRMED)
         if self._first is None or any(each.on for each in self._alarms.values()):
             return None
         message = PASSED if self._bad[self._first.name] == 1 else PASSED_MANY

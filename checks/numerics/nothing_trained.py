@@ -9,7 +9,7 @@ from doctor.base.history import History
 from doctor.base.patterns import later
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
-from doctor.catalogue.courses import Courses
+from doctor.catalogue.courses import Course, Courses
 from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
@@ -432,8 +432,16 @@ _MASKS = (
     "train_on_responses_only",
     "response_template",
     "response_part",
+    "mask_prompt",
 )
 _LENGTHS = ("max_length", "max_seq_length", "cutoff_len", "max_completion_length")
+
+
+def _is_from_the_beginning(loss: Course) -> bool:
+    """Whether the first NaN stands no more than one interval of logging behind the start of the run."""
+    if loss.count < 2 or loss.nan_from is None or loss.last_step is None:
+        return False
+    return loss.nan_from <= 1 + (loss.last_step - loss.nan_from) / (loss.count - 1)
 
 
 def _unlabelled(courses: Courses) -> Optional[Finding]:
@@ -443,9 +451,14 @@ def _unlabelled(courses: Courses) -> Optional[Finding]:
     """
     loss, norm = courses.of.get("loss"), courses.of.get("grad_norm")
     masks = [name for name in _MASKS if courses.settings.get(name)]
-    if loss is None or norm is None or not masks or any(name in courses.of for name in _REWARDS):
+    if loss is None or not masks or any(name in courses.of for name in _REWARDS):
         return None
-    if not (loss.low == loss.high == 0 and math.isnan(norm.first) and math.isnan(norm.last) and math.isnan(norm.low)):
+    if all(map(math.isnan, (loss.first, loss.last, loss.low))) and _is_from_the_beginning(loss):
+        return found(
+            PROBLEM, TOML["nan_mask"], confidence=LIKELY, where=Where(file=loss.source, step=loss.last_step),
+            count=loss.count, mask=masks[0],
+        )  # fmt: skip
+    if norm is None or not (loss.low == loss.high == 0 and all(map(math.isnan, (norm.first, norm.last, norm.low)))):
         return None
     length = next((f"{name}={courses.settings[name]}" for name in _LENGTHS if name in courses.settings), "")
     return found(

@@ -14,11 +14,11 @@ from doctor.catalogue.finding import Where
 #: none; a special token stands twice running. Of an exception: a size is beyond a limit; two figures that must agree do
 #: not; a value is not known; something has not been set up; a division by 0; something is required; there may be one
 #: only; nothing is left; something is not done, by the program or in this combination; a name has no
-#: address; there is no way to an address.
+#: address; there is no way to an address; a tensor lies on another device than what works on it.
 Sense = Literal[
     "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
     "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
-    "nothing_left", "cannot", "unresolved", "unreached",
+    "nothing_left", "cannot", "unresolved", "unreached", "devices",
 ]  # fmt: skip
 
 

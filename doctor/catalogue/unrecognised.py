@@ -125,7 +125,7 @@ Asked = Literal[
     "path_program", "path_blank", "path_unexpanded", "path_kind", "path_vanished", "path_part", "path_relative",
     "path_absent", "path_removed", "key_own", "tensor_of_text",
     "tensor_of_keys",
-    "none_option", "none_returned", "none_value", "none_reward",
+    "key_weight", "key_parameter", "none_option", "none_returned", "none_value", "none_reward",
     "index_argument", "index_split", "index_empty", "index_beyond", "index_size",
     "unpacked", "zero_length", "zero_value", "number_as_text",
     "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",

@@ -92,10 +92,17 @@ _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
 _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 
-#: parts of a path from its end that may be named, and those of them that no other path has: `step_41`, `checkpoint-500`
+#: a parameter by its name or its identity, what wraps a model, and what replaces its parameters
+_WEIGHT = later(r"^[A-Za-z_]\w*(?:\.\w+)+\.(?:weight|bias|lora_[AB](?:\.\w+)*)$")
+_IDENTITY = later(r"^\d{9,20}$")
+_OPTIMIZER = ("torch/optim/optimizer.py", "torch/distributed/checkpoint/state_dict.py")
+_WRAPS = later(r"(?i)compile|dynamo|fsdp_version|\blora|peft")
+_SHARDS = later(r"(?i)fsdp|zero_stage|zero_optimization|tensor_parallel|\blora|peft")
+_OFF = (None, False, 0, "no", "none", "null", "NO", "default")
 #: where an object that another process sent is made again
 _RECEIVERS = ("multiprocessing/connection.py", "multiprocessing/queues.py", "multiprocessing/reduction.py",
               "pickle.py", "cloudpickle/cloudpickle.py", "ray/_private/serialization.py")  # fmt: skip
+#: parts of a path from its end that may be named, and those of them that no other path has: `step_41`, `checkpoint-500`
 _NAMED_PARTS, _TELLING = 4, later(r"[A-Za-z_-]\w*[-_]?\d|\w{12,}")
 _REMOVES = later(
     r"(?i)\b(?:clean(?:ing|ed)?(?: up)?|remov(?:e|ing|ed)|delet(?:e|ing|ed)|evict(?:ing|ed)?|prun(?:e|ing|ed)|rm)\b"
@@ -243,10 +250,12 @@ class _Taken:
     def _key(self) -> Mismatch | None:
         match = _KEY.search(self._message)
         if match is None:
-            return None
+            return self._of_parameters()
         key = match["name"]
         subject = asked_for_entry(self._code, key)
         last = subject.removesuffix("()").rpartition(".")[2]
+        if _WEIGHT.search(key) and not _STATE.search(last) and self._asker:
+            return self._made("key_weight", key, subject=subject, settings=self._wrapping())
         for case, pattern in (
             ("key_variable", _VARIABLE), ("key_state", _STATE), ("key_table", _TABLE), ("key_row", _ROW),
             ("key_setting", _SETTING),
@@ -257,6 +266,22 @@ class _Taken:
         if subject and written and self._frame is not None and self._frame.own:
             return self._made("key_own", key, subject=subject)
         return None
+
+    def _of_parameters(self) -> Mismatch | None:
+        """A number that an optimizer looks up: the identity of a parameter, which none of its groups holds any more."""
+        frames = [each for each in self._raised.frames if each.path.endswith(_OPTIMIZER)]
+        if not (_IDENTITY.search(self._message) and frames):
+            return None
+        made = settings_of(self._case)
+        eager = [f"{name}={value}" for name, value in made.items() if _SHARDS.search(name) and value not in _OFF]
+        return self._made("key_parameter", self._message, settings=tuple(eager[:_MOST_SETTINGS]))
+
+    def _wrapping(self) -> tuple[str, ...]:
+        """Settings by which a model is wrapped, so that its parameters get other names."""
+        made = settings_of(self._case).items()
+        return tuple(f"{name}={value}" for name, value in made if _WRAPS.search(name) and value not in _OFF)[
+            :_MOST_SETTINGS
+        ]
 
     def _attribute(self) -> Mismatch | None:
         if none := _NONE.search(self._message):

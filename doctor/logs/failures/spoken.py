@@ -126,6 +126,11 @@ _REQUIRED = later(
     r"|\b(?:make sure|ensure|be sure) (?:that |to |the |your |you )|\byou (?:may |might |will )?(?:need|have) to\b"
     r"|(?:^|\. )(?:Enable|Disable|Set|Use|Pass|Specify|Choose) [\w`'\"-]"
 )
+#: a tensor that lies elsewhere than what works on it: `to work on cuda:0, but the input tensor is on cpu`
+_DEVICES = later(
+    r"(?i)\b(?P<one>(?:cuda|xpu|npu)(?::\d{1,3})?|cpu|meta)\b[^\n]{0,40}?\b(?:but|while|and not|instead of|got|found)\b"
+    r"[^\n]{0,60}?\b(?P<other>(?:cuda|xpu|npu)(?::\d{1,3})?|cpu|meta)\b"
+)
 #: of what there may be one only, or what is there already
 _TAKEN = later(
     r"(?i)\bonly one\b.{0,90}\b(?:allowed|supported|permitted|possible|can be)\b|\balready (?:exists?|registered|"
@@ -241,6 +246,8 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     if understood is None:
         return None
     settings = _named(message, settings_of(case), zero=understood.sense == "by_zero")
+    if understood.sense == "devices":
+        settings = (*settings, *_offloading(settings_of(case)))[:_MOST_SETTINGS]
     if understood.sense == "by_zero" and not settings:
         return None
     if understood.sense == "required" and _library(raised) == "torch" and not settings:
@@ -278,6 +285,9 @@ def of_message(kind: str, message: str) -> Understood | None:
         folders = [each for each in code["path"].split("/") if each not in {"", "csrc", "src", "kernels", "workspace"}]
         who = next((each for each in folders if any(letter.isupper() for letter in each)), folders[0])
         return Understood("not_known", code["words"], who)
+    devices = _DEVICES.search(message)
+    if devices is not None and devices["one"].partition(":")[0].lower() != devices["other"].partition(":")[0].lower():
+        return Understood("devices", _clause(message), "", devices["one"], devices["other"])
     if _NO_REFUSAL.search(message):
         return None
     lines = " ".join(message.split())
@@ -341,6 +351,12 @@ def _named(message: str, settings: Mapping[str, object], *, zero: bool) -> tuple
         if meant:
             found.append(f"{name}={value}")
     return tuple(found[:_MOST_SETTINGS])
+
+
+def _offloading(settings: Mapping[str, object]) -> tuple[str, ...]:
+    """Settings that leave tensors on the CPU."""
+    known = ((name, value) for name, value in settings.items() if "offload" in name.lower() or name.endswith("use_cpu"))
+    return tuple(f"{name}={value}" for name, value in known if value is True or str(value).lower() in {"true", "cpu"})
 
 
 def _shares_a_word(name: str, words: Collection[str]) -> bool:
