@@ -271,3 +271,25 @@ def test_an_exception_that_a_worker_cannot_pass_on_was_not_killed(prepared: Prep
         == "`Unsupported.__init__` requires `node`, which a worker's pickled exception does not bring"
     )
     assert "No worker was killed" in found.words().explanation
+
+
+def test_a_parameter_is_looked_up_by_the_name_that_it_had_before(prepared: Prepared, tmp_path: Path) -> None:
+    text = in_library(
+        "accelerate/accelerator.py", "_prepare_fsdp2",
+        "mapping = {p: new_named_params[n] for n, p in old_named_params.items()}", "KeyError: 'model.embed_tokens.weight'",
+    )  # fmt: skip
+    found = first(prepared, tmp_path, text)
+    assert found.problem.id == SHOWN
+    assert "has another name where `accelerate`" in found.words().headline
+    assert "`_orig_mod.` of `torch.compile`" in found.words().explanation
+
+
+def test_a_number_that_an_optimizer_looks_up_is_a_parameter_that_is_gone(prepared: Prepared, tmp_path: Path) -> None:
+    text = in_library(
+        "torch/optim/optimizer.py", "<dictcomp>", "(param_mappings[id(k)] if isinstance(k, torch.Tensor) else k): v",
+        "KeyError: 139874223410960",
+    )  # fmt: skip
+    found = first(prepared, tmp_path, text)
+    assert found.words().headline == "The optimizer's state belongs to a parameter that none of its groups holds"
+    elsewhere = in_library("ray/_private/worker.py", "get", "self.tasks[task]", "KeyError: 139874223410960")
+    assert first(prepared, tmp_path, elsewhere).problem.id != SHOWN

@@ -33,6 +33,12 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
 @pytest.mark.parametrize(
     ("kind", "message", "sense"),
     [
+        # https://github.com/vllm-project/vllm/blob/v0.10.0/vllm/distributed/device_communicators/pynccl.py
+        (
+            "AssertionError",
+            "this nccl communicator is created to work on cuda:0, but the input tensor is on cpu",
+            "devices",
+        ),
         # https://github.com/modelscope/ms-swift/issues/10073
         (
             "AssertionError",

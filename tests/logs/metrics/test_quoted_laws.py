@@ -24,6 +24,11 @@ STOPS = "{'loss': 0.8, 'epoch': 0.5}\n{'loss': 0.7, 'epoch': 0.9}\nThe model %s.
 SIZES = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    y = a * b\nRuntimeError: The size of tensor a '
 SIZES += "(%d) must match the size of tensor b (%d) at non-singleton dimension 0\n"
 JOINED = "torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/2 clients joined.\n"
+ROW = (
+    "input_ids:\n[151644, 8948, 198, 2610, 151645, 198, 151644, 872, 198, 151645, 198, 151644, 77091, 102150, 104384]\n"
+)
+ROW += "label_ids:\n[-100, -100, -100, -100, -100, -100, -100, -100, -100, -100, 102150, 101911%s]\n"
+NAN = "Iter %d: Train loss nan, Learning Rate 1.000e-05, It/sec 0.512, Tokens/sec 118.330, Trained Tokens 2310\n"
 TRAINED = "llamafactory-cli train --stage sft --model_name_or_path %s --template qwen --finetuning_type full\n"
 
 
@@ -96,6 +101,8 @@ def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
             "",
             "its start-up connection (`NCCL_SOCKET_IFNAME=eth9`)",
         ),
+        (ROW % ", 104384", "cutoff_len: 100\n", "DAT3984 The printed row ends without its end token: `cutoff_len=100`"),
+        (NAN % 10 + NAN % 20 + NAN % 30, "mask_prompt: true\n", "NUM016 The loss is NaN in all 3 logged steps"),
         ("cosine similarity of logits: 0.54\n", "", "NUM1516 Two programs compute a similarity of 0.54"),
     ],
 )
@@ -121,6 +128,10 @@ def test_a_law_that_quoted_lines_break(prepared: Prepared, tmp_path: Path, text:
         (STOPS % "stops early", TRAINED % "Qwen/Qwen2.5-7B", "DAT3984"),
         ("{'loss': 12.6}\n{'loss': 12.2}\n", "gradient_accumulation_steps: 4\n", "NUM1516"),
         ("cosine similarity of logits: 0.998\n", "", "NUM1516"),
+        (ROW % ", 104384, 151645", "cutoff_len: 100\n", "DAT3984"),
+        (ROW % ", 104384", "template: qwen\n", "DAT3984"),
+        (NAN % 410 + NAN % 420 + NAN % 430, "mask_prompt: true\n", "NUM016"),
+        (NAN % 10 + NAN % 20 + NAN % 30, "batch_size: 1\n", "NUM016"),
         (SIZES % (16256, 65024), "--tensor-model-parallel-size 8\n", "share of one rank"),
         (SIZES % (16256, 65024), "gradient_accumulation_steps: 4\n", "share of one rank"),
         (JOINED, "torchrun --nproc_per_node 2 train.py\npython train.py\n", "starts one process"),
