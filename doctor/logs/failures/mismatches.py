@@ -92,6 +92,9 @@ _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
 _CHECKPOINT = later(r"\bcheckpoint-\d{1,9}\b")
 
+#: what is asked for its next entry: `next(iter(loader))`, `next(prompts)`
+_NEXT = later(r"\bnext\((?P<what>(?:iter\()?[\w.\[\]'\"]{1,80})\)")
+_LOADER = "torch/utils/data/dataloader.py"
 #: a parameter by its name or its identity, what wraps a model, and what replaces its parameters
 _WEIGHT = later(r"^[A-Za-z_]\w*(?:\.\w+)+\.(?:weight|bias|lora_[AB](?:\.\w+)*)$")
 _IDENTITY = later(r"^\d{9,20}$")
@@ -229,6 +232,7 @@ class _Taken:
         families = {
             "NameError": self._name, "UnboundLocalError": self._name, "KeyError": self._key,
             "AttributeError": self._attribute, "TypeError": self._type, "ValueError": self._value,
+            "StopIteration": self._exhausted,
             "FileNotFoundError": self._path, "NotADirectoryError": self._path, "IsADirectoryError": self._path,
         }  # fmt: skip
         known = families[kind]() if kind in families else None
@@ -351,6 +355,17 @@ class _Taken:
         if checkpoint := _CHECKPOINT.search(value):
             return self._made("not_listed_checkpoint", checkpoint[0])
         return self._made("not_listed", value) if self._code else None
+
+    def _exhausted(self) -> Mismatch | None:
+        """What has no next entry: a loader whose iterator is made in the same line never had one."""
+        frames = self._raised.frames
+        own = [each for each in frames if each.own]
+        asked = _NEXT.search(own[-1].code or "") if own else None
+        if asked is None or not (frames[-1].own or frames[-1].path.endswith(_LOADER)):
+            return None
+        fresh = asked["what"].startswith("iter(")
+        subject = asked["what"].removeprefix("iter(") if fresh else asked["what"]
+        return self._made("next_of_none" if fresh else "next_beyond", subject=subject)
 
     def _worded(self, kind: str) -> Mismatch | None:
         """What the words of a value show with the line, for all that is not asked of an object."""

@@ -293,3 +293,13 @@ def test_a_number_that_an_optimizer_looks_up_is_a_parameter_that_is_gone(prepare
     assert found.words().headline == "The optimizer's state belongs to a parameter that none of its groups holds"
     elsewhere = in_library("ray/_private/worker.py", "get", "self.tasks[task]", "KeyError: 139874223410960")
     assert first(prepared, tmp_path, elsewhere).problem.id != SHOWN
+
+
+def test_a_loader_without_a_batch_and_an_iterator_that_ended(prepared: Prepared, tmp_path: Path) -> None:
+    loader = LIBRARY.format(path="torch/utils/data/dataloader.py", function="_next_index", code="return next(self._it)")
+    text = in_script("main", "batch = next(iter(loader))", loader.rstrip("\n") + "\nStopIteration")
+    assert first(prepared, tmp_path, text).words().headline.startswith("`loader` yields nothing")
+    text = in_script("main", "prompts = next(prompt_iter)", "StopIteration")
+    assert first(prepared, tmp_path, text).words().headline == "`prompt_iter` has no further entry: it came to its end"
+    text = in_library("some/reader.py", "read", "return next(self.rows)", "StopIteration")
+    assert first(prepared, tmp_path, text).problem.id != SHOWN
