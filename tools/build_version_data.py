@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from versiondata import facts, keys, metadata, trl, vllm
+from versiondata import facts, keys, metadata, sglang, trl, vllm
 from versiondata.dataclass_fields import Argument, all_fields, classes_of
 from versiondata.history import argument_histories, column
 from versiondata.index import Index, OfflineError
@@ -69,6 +69,7 @@ class Builder:
             "training_arguments": self.training_arguments,
             "lora_config": self.lora_arguments,
             "vllm_args": self.vllm_arguments,
+            "sglang_args": self.sglang_arguments,
             "verl_keys": self.verl_keys,
             "trinity_keys": self.trinity_keys,
             "overlay": self.overlay,
@@ -157,6 +158,15 @@ class Builder:
         """vllm_args.json."""
         content = vllm.vllm_arguments(dict(self._sources("vllm", vllm.FILES)))
         return {"sources": [REPOSITORIES["vllm"]], **content}
+
+    def sglang_arguments(self) -> dict[str, Any]:
+        """sglang_args.json."""
+        found = {}
+        for version in self._index.versions("sglang", metadata.PACKAGES["sglang"]):
+            names = [name for name in self._index.names("sglang", version) if sglang.is_wanted(name)]
+            if sglang.SERVER in names:
+                found[str(version)] = self._index.read("sglang", version, names)
+        return {"sources": [sglang.SOURCE], **sglang.sglang_arguments(found)}
 
     def verl_keys(self) -> dict[str, Any]:
         """verl_keys.json."""

@@ -71,6 +71,8 @@ __all__ = [
     "packages",
     "release",
     "releases",
+    "sglang_flag",
+    "sglang_flags",
     "standing",
     "torch_release",
     "trainer_parameter",
@@ -379,6 +381,20 @@ def vllm_flag(name: str) -> ArgumentHistory | None:
     known.
     """
     return _argument("vllm_args", "serve", name.lstrip("-").replace("-", "_"))
+
+
+def sglang_flags(sglang_version: str) -> frozenset[str] | None:
+    """Flags of `python -m sglang.launch_server` in one release, with underscores; None: release unknown.
+
+    Fields of its dataclasses count for flags: there may be a few more here than the parser takes.
+    """
+    present = _arguments_in("sglang_args", "launch_server", sglang_version)
+    return None if present is None else frozenset(present)
+
+
+def sglang_flag(name: str) -> ArgumentHistory | None:
+    """History of one flag of `sglang.launch_server`, None when never known."""
+    return _argument("sglang_args", "launch_server", name.lstrip("-").replace("-", "_"))
 
 
 # --- per-release facts ------------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ FRESH_CAUGHT = {
     "openrlhf-batch-on-seven-cards": "DSP005", "var-node-three-of-one": "LCH029",
     "vllm-adapter-above-its-rank": "VLL5449/lora_rank",
     "nanochat-batch-of-no-whole-steps": "LCH6560/script",
+    "sglang-flag-of-vllm": "TRL2205/sglang_server",
     "best-metric-never-computed": "TRF013", "grpo-eval-batch": "TRL3814/evaluation",
     "new-tokens-never-trained": "DAT3073/new_tokens_frozen", "warmup-longer-than-run": "TRF054/warm_up_beyond_the_run",
     "accelerate-eight-of-thirty-two": "ACC007", "ds-schedule-ends-at-1000": "DSP004", "neox-llama-targets": "PFT004",
