@@ -21,6 +21,9 @@ _TAKES = frozenset({"select", "train_test_split", "filter", "skip", "take", "sha
 _ORDERS = frozenset(
     {"shuffle", "sample", "permutation", "randperm", "random_split", "train_test_split", "RandomSampler"}
 )
+_MAKES_TOKENIZER = later(r"^from_pretrained$|Tokenizer(?:Fast)?$")
+#: names that every list may be made of
+_OF_PYTHON = frozenset({"range", "list", "zip", "len", "str", "map", "enumerate", "sorted"})
 _PLURAL = later(r"(?i)(?:prompts|texts|questions|queries|inputs|batch)$")
 
 
@@ -82,9 +85,16 @@ def _right_padding(script: Script, events: Sequence[Event]) -> Iterator[Met]:
         given = [*event.call.args, *(each.value for each in event.call.keywords)]
         for argument in given:
             for at in script.values.made_of(argument, event.stack):
-                if isinstance(at.node, ast.Call) and _pads_several(at.node):
+                if isinstance(at.node, ast.Call) and _pads_several(at.node) and _is_made_here(script, at):
                     yield Met("right_padding_in_generation", at.node, {"tokenizer": text_of(at.node.func)})
                     return
+
+
+def _is_made_here(script: Script, at: At) -> bool:
+    """Whether this file makes the tokenizer of a call: another module may have set its side."""
+    func = at.node.func  # type: ignore[attr-defined]
+    made = script.roles.origins(At(func, at.stack)) if isinstance(func, (ast.Name, ast.Attribute)) else None
+    return bool(made) and all(_MAKES_TOKENIZER.search(named(each.call)) for each in made or ())
 
 
 def _sets_right(script: Script) -> bool:
@@ -223,9 +233,24 @@ def _one_shuffled(script: Script) -> Iterator[Met]:
         one = [name for name in names if name in mixed]
         if len(one) == 1 and all(isinstance(each, ast.Name) for each in call.args) and names[0] != names[1]:
             first, other = mixed[one[0]], next(each for each in names if each != one[0])
-            if first.lineno < call.lineno and not _made_later(script, call, other, one[0]):
+            apart = _made_later(script, call, other, one[0]) or not _of_one_source(script, call)
+            if first.lineno < call.lineno and not apart:
                 yield Met("one_of_two_shuffled", first, {"shuffled": one[0], "other": other})
                 return
+
+
+def _of_one_source(script: Script, call: ast.Call) -> bool:
+    """Whether both lists are made of the same rows: others are paired at random because that is meant."""
+    sources = [_sources(script, list_) for list_ in call.args]
+    return bool(sources[0] & sources[1])
+
+
+def _sources(script: Script, rows: ast.expr) -> set[str]:
+    """Names that a list is made of, without itself and without those that run over its elements."""
+    nodes = [each.node for each in script.values.made_of(rows)]
+    loops = [part.target for node in nodes for part in getattr(node, "generators", ())]
+    own = {each.id for target in (rows, *loops) for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return {each.id for each in nodes if isinstance(each, ast.Name)} - own - _OF_PYTHON
 
 
 def _made_later(script: Script, call: ast.Call, name: str, mixed: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from doctor.base.patterns import later
-from doctor.readers.script.flow.events import Event
+from doctor.readers.script.flow.events import Event, after
 from doctor.readers.script.flow.program import named, text_of
 from doctor.readers.script.flow.roles import losses
 from doctor.readers.script.flow.seen import Met, Script
@@ -44,6 +44,8 @@ def _stale(script: Script, events: list[Event]) -> Iterator[Met]:
             changed = _changed(event)
             if changed is None or event.step.loops or _is_told(script, made):
                 continue
+            if any(each.call in optimizers for each in after(events, event)):
+                break  # made once more: the function that makes it is called again
             if any(script.same(changed, owner) for owner in owners):
                 model = text_of(changed.node)
                 yield Met("optimizer_before_change", event.call, {"change": named(event.call), "model": model})
