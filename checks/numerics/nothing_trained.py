@@ -406,9 +406,16 @@ class HeldOutStands:
             norm=f"{self._norm:.3g}", step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once results differ."""
-        return self._settled
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in that tell no evaluation, and every row once results differ."""
+        if self._settled:
+            return True
+        norms, rates = stretch["grad_norm"], stretch["learning_rate"]
+        if any(name.startswith("eval") for name in stretch.columns) or not (norms.finite and rates.finite):
+            return False
+        self._norm = norms.values[-1] if norms.values else self._norm
+        self._rate = rates.values[-1] if rates.values else self._rate
+        return True
 
 
 #: settings that say how many micro batches make a step

@@ -56,9 +56,9 @@ class RewardForFormatOnly:
     def update(self, point: Point) -> Optional[Finding]:
         """Take a function's mean in, or judge the step."""
         if point.name != "reward_std":
-            name, _, figure = point.name[len("rewards/") :].rpartition("/")
-            if figure != "std" and len(self._now) < MOST_FUNCTIONS:
-                self._now[name or figure] = point.value
+            name = _function(point.name)
+            if name and len(self._now) < MOST_FUNCTIONS:
+                self._now[name] = point.value
             return None
         functions, self._now = self._now, {}
         if not functions:
@@ -179,6 +179,7 @@ class RewardMainlyForFormat:
         return True
 
 
+@lru_cache(maxsize=256)
 def _function(name: str) -> str:
     """The function of a metric `rewards/<function>/mean`; nothing for a deviation."""
     own, _, figure = name[len("rewards/") :].rpartition("/")

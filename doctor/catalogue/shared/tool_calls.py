@@ -61,7 +61,7 @@ class ToolCalls:
             return None
         if point.name == self._name:
             self._calls.push(self._of(point.value))
-        elif point.name == "reward":
+        elif self._calls:  # as in `calm`: rewards before the first calls are not kept
             self._rewards.push(point.value)
         if not (self._calls.full and self._rewards.full):
             return None
