@@ -602,3 +602,13 @@ def test_releases_are_listed_from_the_oldest_to_the_newest() -> None:
     for package in data.packages():
         listed = list(data.releases(package))
         assert listed == sorted(listed, key=Version), package
+
+
+def test_flags_of_the_server_of_sglang() -> None:
+    old, new = data.sglang_flags("0.4.3"), data.sglang_flags("0.5.23")
+    assert old is not None
+    assert new is not None
+    assert {"model_path", "tp_size", "mem_fraction_static"} <= old & new
+    assert "enable_reasoning" not in old | new
+    assert data.sglang_flag("--disable-piecewise-cuda-graph").removed_in == "0.5.20"  # type: ignore[union-attr]
+    assert data.sglang_flags("99.0") is None
