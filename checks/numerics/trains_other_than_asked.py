@@ -18,6 +18,7 @@ UNTOUCHED = TOML["untouched"]
 ENDLESS = TOML["endless"]
 BESIDE = TOML["beside"]
 UNSAVED = TOML["unsaved"]
+FROZEN_ADAPTER = TOML["frozen_adapter"]
 SHIFTED = TOML["shifted"]
 PADDED = TOML["padded"]
 ONE_KIND = TOML["one_kind"]
@@ -31,6 +32,8 @@ _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video",
 _OF_ADAPTERS = ("lora_", "adapter", "prompt_", "ia3_", "vera_", "hada_", "lokr_", "oft_", "boft_", "ln_tuning",
                 "modules_to_save", "original_module", "trainable_tokens", "prefix_encoder", "vector_bank", "randlora_",
                 "bone_", "miss_", "shira_", "c3a_", "road_", "delora_", "hra_", "fourierft_")  # fmt: skip
+#: those of them that are whole modules or rows, and no adapter
+_WHOLE = frozenset({"modules_to_save", "original_module", "trainable_tokens", "ln_tuning"})
 _SHOWN = 3
 #: modules that PEFT itself names for classifiers, whichever of them a model has
 #: https://github.com/huggingface/peft/blob/v0.18.0/src/peft/peft_model.py
@@ -74,6 +77,7 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _untouched(data, batch)
     yield from _beside(data)
     yield from _unsaved(data)
+    yield from _frozen_adapter(data)
     single = data.get("desirable") or {}
     if single.get("rows", 0) >= _LEAST_ROWS and single["good"] in (0, single["rows"]):
         yield found(
@@ -193,6 +197,19 @@ def _unsaved(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, UNSAVED, confidence=LIKELY, names=", ".join(f"`{each}`" for each in asked),
             evidence=(Observed.quoted("inventory", ", ".join(groups[:_SHOWN])),),
+        )  # fmt: skip
+
+
+def _frozen_adapter(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """An active adapter of which nothing trains, while something else does: it was frozen after it was made."""
+    active = [name for name in data.get("active_adapters") or () if (data.get("adapters") or {}).get(name, {}).get("r")]
+    groups = data.get("groups") or {}
+    own = [name for name in groups if any(each in name.lower() for each in _OF_ADAPTERS if each not in _WHOLE)]
+    if active and groups and len(groups) < _MOST_GROUPS and not own:
+        yield found(
+            PROBLEM, FROZEN_ADAPTER, severity=ERROR, confidence=LIKELY, groups=_listed(groups),
+            rank=data["adapters"][active[0]]["r"],
+            evidence=(Observed.quoted("inventory", _all(groups)),),
         )  # fmt: skip
 
 
