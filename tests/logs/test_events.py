@@ -139,6 +139,16 @@ def test_ranks_that_stood_still_are_told_together(run: RunDir, tell: Callable[..
     assert "asks_a_server (train.py:31)" in first.words("en").headline
 
 
+def test_a_standstill_is_told_beside_a_failure_that_it_did_not_lead_to(run: RunDir, tell: Callable[..., None]) -> None:
+    for rank, frames in ((0, WAITS), (1, STAYS)):
+        tell("step", rank, 5)
+        tell("hang", rank, 5, **_hang(rank, frames))
+    _console(run, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    told = [(each.problem.id[:3], each.role) for each in _examined(run).diagnosis.outcome.findings]
+    assert told[0] == ("MEM", Role.CAUSE)
+    assert ("LCH", Role.CONTRIBUTING) in told
+
+
 def test_a_run_that_went_on_stood_still_for_nobody(run: RunDir, tell: Callable[..., None]) -> None:
     for rank, frames in ((0, WAITS), (1, STAYS)):
         tell("hang", rank, 5, **_hang(rank, frames))
