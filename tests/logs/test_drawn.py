@@ -129,7 +129,7 @@ ANSWERS = {
     "rllm-opening-think-never-there": ("DAT3073/opening_think_asked", "closing tag"),
     "smolcourse-no-end-token": ("DAT3984", "padding token is the end token"),
     "swift-base-eos": ("DAT3984", "is a base model"),
-    "swift-think-encoded": ("RLX015", "another history"),
+    "swift-think-encoded": ("RLX015", "history differs"),
     "trl-prompt-completion-without-end": ("DAT3984", "completion"),
     "trl-simpo-empty-completion": ("NUM006", "an answer without a token"),
     "trl-think-format-prefilled": ("DAT3073/opening_think_asked", "closing tag"),
