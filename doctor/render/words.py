@@ -55,6 +55,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "no_command": "{count} more checks need a launch command: `doctor check -- COMMAND`",
         "verdict_known": "Cause found: {id} {name}", "verdict_known_at": "Cause found: {id} {name}, {place}",
         "verdict_unknown": "Cause unknown: no known problem matches; below is where it began",
+        "verdict_no_end": "Neither a failure nor the end of a run in what was read: see below",
         "verdict_healthy": "Healthy: nothing in these logs went wrong",
         "verdict_untold": "Nothing wrong found; not judged: these logs have no training metrics",
         "verdict_few": "Nothing wrong found in a few values, which are too few to call the run healthy",
@@ -116,6 +117,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "no_command": "另有 {count} 项检查针对启动命令:`doctor check -- COMMAND`",
         "verdict_known": "已找到原因:{id} {name}", "verdict_known_at": "已找到原因:{id} {name},{place}",
         "verdict_unknown": "原因未知:没有匹配的已知问题;下面说明从哪里开始",
+        "verdict_no_end": "读到的内容中既没有故障,也没有运行的结束:见下",
         "verdict_healthy": "正常:这些日志中没有出错",
         "verdict_untold": "没有发现问题;未作判断:这些日志不含训练指标",
         "verdict_few": "少数几个数值中没有发现问题;数值太少,不足以判定运行正常",
@@ -325,6 +327,10 @@ _UNTOLD = {
 _NO_BETTER = frozenset({"unrisen", "unimproved", "unmet"})
 
 
+#: a log that stops without a word: nothing began in it
+_BREAKS_OFF = "UNK003"
+
+
 def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """The one line that a post-mortem begins with; empty for other reports."""
     verdict = report.get("verdict")
@@ -334,6 +340,8 @@ def verdict_of(report: Mapping[str, Any], words: Mapping[str, str]) -> str:
     if verdict == "unknown" and all(each["severity"] == "info" for each in findings):
         missing = report.get("judged", {}).get("not_seen", ())
         return words[next((word for key, word in _UNTOLD.items() if key in missing), "verdict_open")]
+    if verdict == "unknown" and report["findings"][0]["id"] == _BREAKS_OFF:
+        return words["verdict_no_end"]
     if verdict == "healthy" and any(each["severity"] != "info" for each in report["findings"]):
         return words["verdict_used"]
     if verdict != "known":

@@ -141,6 +141,23 @@ def test_parts_are_followed(tmp_path: Path, text: str, name: str) -> None:
     assert values(trained(tmp_path, f"{body}SFTTrainer(args=args).train()\n")) == WHOLE
 
 
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ('limit = settings.pop("max_steps")', True),
+        ('settings.pop("max_steps", None)', True),
+        ('del settings["max_steps"]', True),
+        ('if len(sys.argv) > 1:\n    settings.pop("max_steps")', False),
+        ('if len(sys.argv) > 1:\n    del settings["max_steps"]', False),
+    ],
+)
+def test_a_key_that_is_taken_out_is_no_setting(tmp_path: Path, text: str, complete: bool) -> None:
+    body = f'config = yaml.safe_load(open("config.yaml"))\nsettings = config["training"]\n{text}\n'
+    found = trained(tmp_path, f"{body}args = SFTConfig(**settings)\nSFTTrainer(args=args).train()\n", *["x"])
+    assert values(found) == {name: value for name, value in WHOLE.items() if name != "max_steps"}
+    assert found.complete is complete
+
+
 def test_a_setting_stands_where_the_file_has_it(tmp_path: Path) -> None:
     found = trained(tmp_path, f'config = yaml.safe_load(open("config.yaml")){TAIL}')
     rate = found.arguments["learning_rate"]

@@ -26,7 +26,9 @@ _FINISHED = later(
     rf"|\b(?:{_RESULT})\b[^\n]{{0,60}}\b(?:saved|written|summarized)\b[^\n]{{0,30}} (?:to|in|at|into)\b"
     rf"|\b(?:saved|wrote) (?:the )?(?:{_RESULT})\b"
     r"|\bBUILD SUCCEEDED\b|\b(?:exit|return)[ _]?code ?[=:] ?0\b|\btotal training time\b|\btraining time: ?\d"
-    r"|^(?:all )?(?:done|finished)\W{0,3}$|^(?:finished|ended|completed|end time)(?: at)?: ",
+    r"|^(?:all )?(?:done|finished)(?:\W{0,3}$|[;,.] )|^(?:finished|ended|completed|end time)(?: at)?: "
+    # what a script measures when it has trained
+    rf"|\bafter (?:the )?(?:training|fine-?tuning|run)\b[^\n]{{0,40}}[:=] ?\d|^final [^\n]{{1,80}}[ :=]\d",
     re.IGNORECASE,
 )
 #: words of what is done many times in a run, or went wrong

@@ -382,7 +382,10 @@ class Values:
             found.complete = False
             found.items = {name: Entry(each.key, None, each.spot) for name, each in found.items.items()}
             return
-        if certain and change.value is not None:
+        if isinstance(getattr(change.node, "ctx", None), ast.Del):  # `del cfg["model"]`
+            found.items.pop(key, None)
+            found.complete = found.complete and certain
+        elif certain and change.value is not None:
             found.items[key] = Entry(change.node, change.value, there)
         else:
             _unsettle(found, [key], change.node, spot)
@@ -396,9 +399,19 @@ class Values:
                 found.items.update(added.items)
                 return
             touched = list(added.items) if added.complete else [*found.items, *added.items]
+        elif method == "pop":
+            self._take_out(call, found, spot, certain=certain)
+            return
         else:
             touched = self._first_key(call, spot) or list(found.items)
         _unsettle(found, touched, call, spot)
+
+    def _take_out(self, call: ast.Call, found: Entries, spot: Spot, *, certain: bool) -> None:
+        """`cfg.pop("model")`: the key is gone for what comes after it; a key that may be gone is not said to be there."""
+        keys = self._first_key(call, spot)
+        for key in keys or list(found.items):
+            found.items.pop(key, None)
+        found.complete = found.complete and certain and bool(keys)
 
     def _first_key(self, call: ast.Call, spot: Spot) -> list[str]:
         try:

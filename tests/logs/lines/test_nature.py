@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from doctor.diagnosis.report import as_dict
 from doctor.logs.lines.nature import nature_of
 from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
+from doctor.render.words import WORDS, verdict_of
 from tests.prepared import prepared_once
 
 PREPARED = prepared_once()
@@ -154,6 +156,11 @@ def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
         ("2026-11-20 10:00:00,123 INFO    MainThread:1 [wandb_run.py:_atexit_cleanup():2469] got exitcode: 0", True),
         ("Done!", True),
         ("[rank 0] finished", True),
+        ("23:14:45 INFO done; answer accuracy over 60 questions: 1.000", True),
+        ("21:50:39 INFO exact match after training: 0.250", True),
+        ("final accuracy 8/8", True),
+        ("Done: 40 of 300", False),
+        ("after run 3 the rows are read again", False),
         ("Saved model checkpoint to out/checkpoint-40", False),
         ("epoch 3 training time: 35", False),
         ("the job has not finished", False),
@@ -168,6 +175,14 @@ def test_what_says_that_it_is_done_does_not_break_off(tmp_path: Path, end: str, 
     assert result.diagnosis.verdict == "unknown"  # it has no metric
     assert ([each.problem.id for each in result.diagnosis.outcome.findings] == []) == silent
     assert ("metrics" in result.diagnosis.not_seen) == silent
+
+
+@pytest.mark.parametrize(("language", "holds"), [("en", "Neither a failure nor the end"), ("zh", "既没有故障")])
+def test_of_a_log_without_an_end_no_cause_is_called_unknown(tmp_path: Path, language: str, holds: str) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(f"{RUN}{STEPS}")
+    report = as_dict(examine([str(path)], prepared=PREPARED, language=language).diagnosis)
+    assert holds in verdict_of(report, WORDS[language])
 
 
 WRITTEN = "Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 419.77it/s]\n"
