@@ -407,7 +407,7 @@ class Values:
         _unsettle(found, touched, call, spot)
 
     def _take_out(self, call: ast.Call, found: Entries, spot: Spot, *, certain: bool) -> None:
-        """`cfg.pop("model")`: the key is gone for what comes after it; a key that may be gone is not said to be there."""
+        """`cfg.pop("model")`: the key is gone behind it; of one that may be gone nothing is said."""
         keys = self._first_key(call, spot)
         for key in keys or list(found.items):
             found.items.pop(key, None)
