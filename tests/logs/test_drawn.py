@@ -52,7 +52,7 @@ ANSWERS = {
     "opendm-resume-weights-only": ("DAT3073/resume_of_weights_alone", "save_only_model=True"),
     "openr1-format-needs-one-line": ("DAT3073/dot_without_line_breaks", "format_reward"),
     "r1v-groups-interleaved": ("DAT3073/groups_interleaved", "repeat_interleave"),
-    "searchr1-every-answer-a-group": ("RLX010", "group of its own"),
+    "searchr1-every-answer-a-group": ("RLX010", "its own group"),
     "searchr1-observations-in-kl": ("RLX7581", "tool outputs"),
     "skyrl-step-wise-advantages": ("PYT1494", "skyrl 0.1.0"),
     "slime-no-sync-second-rollout": ("VRL027", "overlap-grad-reduce"),
