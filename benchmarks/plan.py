@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from doctor.sizing.budget import Phase, budget_of
+from doctor.sizing.budget import MemoryPhase, budget_of
 from tests.sizing import cases, measuring
 
 MIB = 1024**2
@@ -21,7 +21,7 @@ OUTSIDE = {"context", "slack"}
 LASTING = {"weights", "optimizer", "reference", "buckets"}
 
 
-def tensors(phase: Phase, left_out: set[str]) -> float:
+def tensors(phase: MemoryPhase, left_out: set[str]) -> float:
     """Bytes of tensors in a phase."""
     return sum(each.likely for each in phase.parts if each.key not in left_out)
 

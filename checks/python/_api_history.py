@@ -30,7 +30,7 @@ _MACHINERY = later(r"<frozen |[\\/]importlib[\\/]|:__getattr__$|:_attr_getter$|:
 
 
 @record
-class Verdict:
+class NameStanding:
     """How an installed release stands to those that have a name.
 
     Args:
@@ -56,7 +56,7 @@ class Verdict:
         return f"{low},<{self.gone}" if low and self.gone else low or f"<{self.gone}"
 
 
-def judge(known: Known, installed: str | None, *, proven: bool = True) -> Verdict | None:
+def judge(known: Known, installed: str | None, *, proven: bool = True) -> NameStanding | None:
     """Judge a history against an installed release; None where that release should have the name.
 
     `proven`: an exception says that the name is not there; else a release that was not read must lie between two that
@@ -81,7 +81,7 @@ def judge(known: Known, installed: str | None, *, proven: bool = True) -> Verdic
     return _verdict("new", known, after, sure) if after is not None else None
 
 
-def _unknown_release(known: Known) -> Verdict | None:
+def _unknown_release(known: Known) -> NameStanding | None:
     """One row of releases without the name tells what must be installed; with two of them it is either."""
     starts = [0, *(last + 1 for _, last in known.spans)]
     ends = [*(first for first, _ in known.spans), len(known.versions)]
@@ -94,14 +94,14 @@ def _unknown_release(known: Known) -> Verdict | None:
     return _verdict("between", known, gaps[0][1], sure=False) if len(gaps) == 2 else None
 
 
-def _gap(known: Known, before: int, after: int, sure: bool) -> Verdict:
-    return Verdict("gap", known.versions[before], _boundary(known, before + 1), _boundary(known, after), sure)
+def _gap(known: Known, before: int, after: int, sure: bool) -> NameStanding:
+    return NameStanding("gap", known.versions[before], _boundary(known, before + 1), _boundary(known, after), sure)
 
 
-def _verdict(kind: Kind, known: Known, position: int, sure: bool) -> Verdict:
+def _verdict(kind: Kind, known: Known, position: int, sure: bool) -> NameStanding:
     """Words for the span of releases around a position."""
     first, last = next(span for span in known.spans if span[0] <= position <= span[1])
-    return Verdict(
+    return NameStanding(
         kind,
         last=known.versions[last],
         gone=_boundary(known, last + 1) if last + 1 < len(known.versions) else "",
@@ -162,12 +162,12 @@ def finding(problem: Problem, hits: Hits, known: Known, name: str, *, asked: tup
     )  # fmt: skip
 
 
-def versions_of(verdict: Verdict) -> dict[str, Any]:
+def versions_of(verdict: NameStanding) -> dict[str, Any]:
     """What of a verdict fills the words."""
     return {"last": verdict.last, "gone": verdict.gone, "came": verdict.came, "range": verdict.range}
 
 
-def of_own_code(verdict: Verdict, known: Known, installed: str | None) -> tuple[str, dict[str, Any]]:
+def of_own_code(verdict: NameStanding, known: Known, installed: str | None) -> tuple[str, dict[str, Any]]:
     """The case of a name that the user's own code uses, and what fills its words besides."""
     if verdict.kind == "gap":
         return "gap", {}
@@ -179,7 +179,7 @@ def of_own_code(verdict: Verdict, known: Known, installed: str | None) -> tuple[
     return ("gone-renamed", {"renamed": known.renamed_to}) if known.renamed_to else ("gone-own", {})
 
 
-def _told(verdict: Verdict, known: Known, asker: str | None, versions: Mapping[str, str],
+def _told(verdict: NameStanding, known: Known, asker: str | None, versions: Mapping[str, str],
           asked: tuple[str, str] | None) -> tuple[str, dict[str, Any]]:  # fmt: skip
     """The case of a verdict, and what fills its words."""
     values = versions_of(verdict)

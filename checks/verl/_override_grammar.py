@@ -18,7 +18,7 @@ EMPTY, BLANK, COMMENT, NO_VALUE, SEVERAL, LETTER, OPEN, BEHIND = (
 )  # fmt: skip
 
 
-class Refusal(NamedTuple):
+class OverrideRefusal(NamedTuple):
     """Why an override cannot be read; `at`: the letter or the piece that Hydra stumbles over."""
 
     kind: str
@@ -35,48 +35,48 @@ _LETTER = later(r"[\w/\\+.$%*@?|:=,()\[\]{} \t\0\1-]", re.ASCII)
 _PAIRS = (("[", "]"), ("{", "}"))
 
 
-def refused(word: str) -> Refusal | None:
+def refused(word: str) -> OverrideRefusal | None:
     """Why Hydra cannot read a word of its command line; None where it can, or where it is not certain."""
     if not word.strip():
-        return Refusal(BLANK if word else EMPTY)
+        return OverrideRefusal(BLANK if word else EMPTY)
     if word.startswith("#"):
-        return Refusal(COMMENT, word)
+        return OverrideRefusal(COMMENT, word)
     key, equals, value = word.partition("=")
     name = key[_SIGN.match(key).end() :]  # type: ignore[union-attr]
     rest = name[_KEY.match(name).end() :]  # type: ignore[union-attr]
     if rest:
-        return Refusal(OPEN if rest[0] in "[]{}" and not equals else LETTER, rest[0])
+        return OverrideRefusal(OPEN if rest[0] in "[]{}" and not equals else LETTER, rest[0])
     if not equals:
-        return None if key.startswith("~") else Refusal(NO_VALUE, word)
+        return None if key.startswith("~") else OverrideRefusal(NO_VALUE, word)
     return _refused_value(value.lstrip(" \t"))
 
 
-def _refused_value(value: str) -> Refusal | None:
+def _refused_value(value: str) -> OverrideRefusal | None:
     plain = _REFERENCE.sub("\1", _QUOTED.sub("\0", _ESCAPED.sub("_", value)))
     if "${" in plain:
         return None  # a reference in a reference
     for letter in plain:
         if not _LETTER.match(letter):
-            return Refusal(OPEN if letter in "\"'" else LETTER, letter)
+            return OverrideRefusal(OPEN if letter in "\"'" else LETTER, letter)
     for opening, closing in _PAIRS:
         if plain.count(opening) != plain.count(closing):
-            return Refusal(OPEN, opening if plain.count(opening) > plain.count(closing) else closing)
+            return OverrideRefusal(OPEN, opening if plain.count(opening) > plain.count(closing) else closing)
     if plain[:1] in {"[", "{"}:
-        return Refusal(BEHIND, plain[-1]) if plain[-1] not in "]}" and "," not in _outside(plain) else None
+        return OverrideRefusal(BEHIND, plain[-1]) if plain[-1] not in "]}" and "," not in _outside(plain) else None
     if "(" in plain or ")" in plain:
-        return Refusal(LETTER, plain[0]) if plain[0] in "()" else None
+        return OverrideRefusal(LETTER, plain[0]) if plain[0] in "()" else None
     return _refused_text(plain)
 
 
-def _refused_text(plain: str) -> Refusal | None:
+def _refused_text(plain: str) -> OverrideRefusal | None:
     """A value that is neither list nor group nor function."""
     if "," in plain:
-        return Refusal(SEVERAL)
+        return OverrideRefusal(SEVERAL)
     for letter in plain:
         if letter in "=[]{}":
-            return Refusal(LETTER, letter)
+            return OverrideRefusal(LETTER, letter)
     if "\0" in plain and plain != "\0":
-        return Refusal(LETTER, '"')
+        return OverrideRefusal(LETTER, '"')
     return None
 
 

@@ -34,7 +34,7 @@ _BESIDE = frozenset({"decorator_list", "orelse", "returns", "type_params", "keyw
 Held = Mapping[str, str]
 
 
-class Piece(NamedTuple):
+class PatternPiece(NamedTuple):
     """One pattern of an idiom.
 
     Args:
@@ -61,8 +61,8 @@ class Form(NamedTuple):
     `mentions` is a regular expression that the text of the script meets as well: the family of a model.
     """
 
-    code: Sequence[Piece]
-    unless: Sequence[Piece] = ()
+    code: Sequence[PatternPiece]
+    unless: Sequence[PatternPiece] = ()
     mentions: str = ""
 
 
@@ -89,11 +89,11 @@ class Tree:
                 known.setdefault(type(each), []).append(each)
         return known
 
-    def may_meet(self, piece: Piece) -> bool:
+    def may_meet(self, piece: PatternPiece) -> bool:
         """Whether any node meets a piece, whatever its holes hold elsewhere."""
         key = (piece.code, repr(piece.where))
         if key not in self._met:
-            lone = Piece(piece.code, piece.where)
+            lone = PatternPiece(piece.code, piece.where)
             self._met[key] = next(_of(lone, self, self.top, {}), None) is not None
         return self._met[key]
 
@@ -123,7 +123,7 @@ def words_of(code: str) -> frozenset[str]:
 
 
 def _all_of(
-    pieces: Sequence[Piece], tree: Tree, held: Held, outer: Optional[ast.AST], left: list[int], line: int = 0
+    pieces: Sequence[PatternPiece], tree: Tree, held: Held, outer: Optional[ast.AST], left: list[int], line: int = 0
 ) -> Iterator[tuple[Held, ast.AST]]:
     """Ways in which all pieces are met: what the holes hold, and the node of the last piece.
 
@@ -144,12 +144,12 @@ def _all_of(
             yield from _all_of(rest, tree, found, outer or node, left, here)
 
 
-def _of(piece: Piece, tree: Tree, top: ast.AST, held: Held) -> Iterator[tuple[Held, ast.AST]]:
+def _of(piece: PatternPiece, tree: Tree, top: ast.AST, held: Held) -> Iterator[tuple[Held, ast.AST]]:
     """Nodes below `top` that one piece is met by."""
     pattern, meeting = _compiled(piece.code), _Meeting(piece.where)
     inside: set[int] = set()
     if piece.outside:
-        around = [node for _, node in _of(Piece(piece.outside), tree, tree.top, {})]
+        around = [node for _, node in _of(PatternPiece(piece.outside), tree, tree.top, {})]
         inside = {id(each) for node in around for each in ast.walk(node)}
     for node in tree.nodes(top).get(type(pattern), ()):
         if id(node) not in inside and not (piece.alone and id(node) not in tree.dropped):

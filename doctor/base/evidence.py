@@ -22,7 +22,7 @@ BEFORE_LAUNCH: tuple[Kind, ...] = ("live", "rehearsal", "file", "pasted", "log",
 AFTER_DEATH: tuple[Kind, ...] = ("capsule", "log", "rehearsal", "file", "pasted", "live")
 
 
-class Unknown:
+class UnknownValue:
     """Stands for a value that nobody knows; it is false, and equal to nothing but itself."""
 
     __slots__ = ("why",)
@@ -44,11 +44,11 @@ class Unknown:
         return {each.why: name for name, each in _UNKNOWNS.items()}[self.why]
 
 
-UNKNOWN = Unknown("unknown")
+UNKNOWN = UnknownValue("unknown")
 #: no answer came in time
-TIMED_OUT = Unknown("timed out")
+TIMED_OUT = UnknownValue("timed out")
 #: the question does not arise: a command that serves has no training arguments
-DOES_NOT_APPLY = Unknown("does not apply")
+DOES_NOT_APPLY = UnknownValue("does not apply")
 _UNKNOWNS = {"UNKNOWN": UNKNOWN, "TIMED_OUT": TIMED_OUT, "DOES_NOT_APPLY": DOES_NOT_APPLY}
 
 
@@ -166,7 +166,7 @@ class Observed:
     @property
     def known(self) -> bool:
         """Whether there is a value."""
-        return not isinstance(self.value, Unknown)
+        return not isinstance(self.value, UnknownValue)
 
     @property
     def status(self) -> str:

@@ -29,7 +29,7 @@ SIGMAS, LEAST_SIGMA = 5.0, 0.03
 FAST_SHARE = 0.25
 
 
-class Sample(NamedTuple):
+class PairCost(NamedTuple):
     """The cost of a pair: `a` and `b` name its ends, `spread` is the relative noise of the repetitions behind it."""
 
     a: Hashable
@@ -57,9 +57,9 @@ class Slow(NamedTuple):
         return math.log(self.factor) / self.sigma
 
 
-def best_of(samples: Iterable[Sample]) -> list[Sample]:
+def best_of(samples: Iterable[PairCost]) -> list[PairCost]:
     """One sample for each pair: its least cost."""
-    best: dict[Any, Sample] = {}
+    best: dict[Any, PairCost] = {}
     for each in samples:
         key = frozenset((each.a, each.b))
         if key not in best or each.cost < best[key].cost:
@@ -67,7 +67,7 @@ def best_of(samples: Iterable[Sample]) -> list[Sample]:
     return list(best.values())
 
 
-def suspicious(samples: Sequence[Sample]) -> list[Sample]:
+def suspicious(samples: Sequence[PairCost]) -> list[PairCost]:
     """Samples that deserve another measurement, the slowest first; of few samples all, for the median may be slow."""
     if len(samples) <= ALL_PAIRS:
         return sorted(samples, key=lambda each: -each.cost)
@@ -75,7 +75,7 @@ def suspicious(samples: Sequence[Sample]) -> list[Sample]:
     return sorted((each for each in samples if each.cost > SUSPICIOUS * middle), key=lambda each: -each.cost)
 
 
-def slow_points(samples: Sequence[Sample], *, factor: float = FACTOR) -> list[Slow]:
+def slow_points(samples: Sequence[PairCost], *, factor: float = FACTOR) -> list[Slow]:
     """Points that make (nearly) all of their pairs slow, the slowest first.
 
     Args:
@@ -100,7 +100,7 @@ def slow_points(samples: Sequence[Sample], *, factor: float = FACTOR) -> list[Sl
     return found
 
 
-def _judge(point: Hashable, samples: Sequence[Sample], factor: float) -> Optional[Slow]:
+def _judge(point: Hashable, samples: Sequence[PairCost], factor: float) -> Optional[Slow]:
     """A point against the pairs of the others; None when it is not slow or nothing can be said."""
     own = sorted(each.cost for each in samples if point in (each.a, each.b))
     others = [each for each in samples if point not in (each.a, each.b)]
@@ -122,7 +122,7 @@ def _factor(others: int, factor: float) -> float:
     return next((max(factor, few) for below, few in FEW_FACTORS if others < below), factor)
 
 
-def slow_pairs(samples: Sequence[Sample], *, factor: float = PAIR_FACTOR) -> list[Slow]:
+def slow_pairs(samples: Sequence[PairCost], *, factor: float = PAIR_FACTOR) -> list[Slow]:
     """Single pairs that are slow while others of both ends are not, the slowest first; `who` is (a, b).
 
     Take the pairs of slow points out before. Where more than a tenth is slow, none is named: that is how the
@@ -138,7 +138,7 @@ def slow_pairs(samples: Sequence[Sample], *, factor: float = PAIR_FACTOR) -> lis
     return sorted((each for each in slow if each.sigmas > SIGMAS + 1), key=lambda each: -each.factor)
 
 
-def slow_values(costs: Sequence[Sample], *, factor: float) -> list[Slow]:
+def slow_values(costs: Sequence[PairCost], *, factor: float) -> list[Slow]:
     """Those of alike machines that are slow by themselves, without pairs: `a` names one, `b` is not read."""
     found = []
     for each in costs:
@@ -153,7 +153,7 @@ def slow_values(costs: Sequence[Sample], *, factor: float) -> list[Slow]:
     return found if len(found) <= max(1, len(costs) // 3) else []
 
 
-def noise(samples: Sequence[Sample]) -> float:
+def noise(samples: Sequence[PairCost]) -> float:
     """Standard deviation of the logarithms of costs: between samples by their MAD, and within each by its spread."""
     within = median_of_sorted(sorted(each.spread for each in samples))
     if len(samples) < 4:

@@ -68,7 +68,7 @@ def _shared(cls: Any) -> Any:
     return cls
 
 
-class Part:
+class FieldPart:
     """A field of a record, as far as its methods ask; `dataclasses.fields` gives all of it.
 
     Args:
@@ -101,7 +101,7 @@ def _declared(cls: Any) -> dict[str, tuple[str, Any]]:
 
 def _find_parts(cls: Any) -> None:
     """Find out what the methods ask for; done twice, by two threads, it gives the same."""
-    parts = tuple([Part(name, given) for name, (_, given) in _declared(cls).items()])
+    parts = tuple([FieldPart(name, given) for name, (_, given) in _declared(cls).items()])
     cls.__needed__ = [each.name for each in parts if each.default is each.default_factory is MISSING]
     cls.__made__ = [(each.name, each.default_factory) for each in parts if each.default_factory is not MISSING]
     cls.__defaults__ = {each.name: None if each.default is MISSING else each.default for each in parts}

@@ -28,7 +28,7 @@ CARRIED = "_words.json"
 MAIN, LOG = "main", "log"
 
 
-class Case(NamedTuple):
+class WordedSignature(NamedTuple):
     """A signature with what is said where it is the first that was hit, and how sure that is."""
 
     signature: Signature
@@ -129,14 +129,14 @@ class ProblemWords:
         return tuple(_signature(each) for each in self._said.get("signatures", ()))
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[WordedSignature, ...]:
         """Each signature with the message of its own; empty where the signatures have none."""
         declared = self._said.get("signatures", ())
         if not any("message" in each for each in declared):
             return ()
         said = [self[each.get("message", LOG)] for each in declared]
         sure = [Confidence(each["confidence"]) if "confidence" in each else self.confidence for each in declared]
-        return tuple(map(Case, self.signatures, said, sure))
+        return tuple(map(WordedSignature, self.signatures, said, sure))
 
     @property
     def confidence(self) -> Confidence:

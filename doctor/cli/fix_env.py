@@ -155,7 +155,7 @@ def _wishes(want: tuple[str, ...], keep: tuple[str, ...], seen: _Seen) -> Any:
     from packaging.requirements import InvalidRequirement, Requirement
 
     from doctor.facts.packages import normalised
-    from doctor.mend.environment.solve import Wishes
+    from doctor.mend.environment.solve import SolverWishes
 
     for each in want:
         try:
@@ -169,7 +169,7 @@ def _wishes(want: tuple[str, ...], keep: tuple[str, ...], seen: _Seen) -> Any:
         if each not in installed:
             msg = f"--keep {each}: it is not installed in `{seen.interpreter.prefix}`"
             raise click.UsageError(msg)
-    return Wishes(tuple(dict.fromkeys(want)), kept)
+    return SolverWishes(tuple(dict.fromkeys(want)), kept)
 
 
 def _lock(path: Any, seen: _Seen, versions: Any, phrases: Mapping[str, str]) -> None:
@@ -202,7 +202,7 @@ def _mend(seen: _Seen, wishes: Any, chosen: Mapping[str, Any], language: str) ->
     installed = _installed(seen.interpreter, seen.packages)
     of_machine = knowledge.of_machine(seen.packages, seen.gpus or Gpus(), seen.interpreter)
     limits = (*of_machine, *knowledge.least(wishes.names, installed))
-    environment = solve.Environment(installed, limits)
+    environment = solve.Installation(installed, limits)
     try:
         with working(phrases["working"]):
             answer = solve.smallest(environment, wishes, solver)
@@ -238,14 +238,14 @@ def _change(solution: Any, installed: Mapping[str, str], wishes: Any) -> Any:
     """What is wanted and what the stack is made of first."""
     from doctor import data
     from doctor.mend.environment.solve import HEAVY
-    from doctor.render.resolution import Change
+    from doctor.render.resolution import SolutionChange
 
     first = [*wishes.names, *wishes.kept, *HEAVY, *data.packages()]
 
     def order(pair: tuple[str, ...]) -> tuple[int, str]:
         return (first.index(pair[0]) if pair[0] in first else len(first), pair[0])
 
-    return Change(
+    return SolutionChange(
         tuple(sorted(((n, v) for n, v in solution.added.items() if n not in solution.removed), key=order)),
         tuple(sorted(((n, solution.removed[n], solution.added[n]) for n in solution.replaced), key=order)),
         tuple(sorted(((n, v) for n, v in installed.items() if n not in solution.removed), key=order)),

@@ -106,7 +106,7 @@ def _show(tree: Sequence[Any], processes: Mapping[int, Any], output: Path | None
     """Dump all stacks, top first, and draw the tree."""
     from doctor.mend.processes import stacks
     from doctor.render.console import console_for
-    from doctor.render.processes import Row, draw_tree
+    from doctor.render.processes import ProcessRow, draw_tree
 
     phrases = _PHRASES[language]
     dumps = [stacks.dump(each) for each in tree]
@@ -114,7 +114,7 @@ def _show(tree: Sequence[Any], processes: Mapping[int, Any], output: Path | None
     for each in tree[1:]:
         depth[each.pid] = depth[each.parent] + 1
     rows = [
-        Row(one.process.pid, depth[one.process.pid], one.process.state, one.waits, one.process.title, one.frame)
+        ProcessRow(one.process.pid, depth[one.process.pid], one.process.state, one.waits, one.process.title, one.frame)
         for one in dumps
     ]
     draw_tree(rows, console_for(sys.stdout), language)

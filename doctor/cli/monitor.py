@@ -88,10 +88,12 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     doctor report doctor-runs/...                            the report on it
     """
     _refuse(words, chosen)
-    from doctor.monitors.sampler.start import Wishes
+    from doctor.monitors.sampler.start import SamplingWishes
 
     csv = chosen["csv"].absolute() if chosen["csv"] else None
-    wishes = Wishes(chosen["interval"], chosen["gpus"].replace(" ", ""), csv, _exporter(chosen), chosen["for_s"])
+    wishes = SamplingWishes(
+        chosen["interval"], chosen["gpus"].replace(" ", ""), csv, _exporter(chosen), chosen["for_s"]
+    )
     if chosen["collect"]:
         from doctor.cli.monitor_shared import collect
 

@@ -145,7 +145,7 @@ def _cluster(chosen: dict[str, Any]) -> Iterator[Any]:
 def _examined(
     paths: tuple[str, ...], chosen: dict[str, Any], settings: Any, language: str, prepared: Any = None
 ) -> Any:
-    from doctor.logs.gathered import NotReadable
+    from doctor.logs.gathered import LogNotReadable
     from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
     from doctor.readers.saved import NotFacts
@@ -161,7 +161,7 @@ def _examined(
             )  # fmt: skip
         for note in nodes.notes if nodes is not None else ():
             options.notice(f"--ray: {note}")
-    except (NoLogs, NotReadable, NotFacts, OSError) as exc:
+    except (NoLogs, LogNotReadable, NotFacts, OSError) as exc:
         raise click.UsageError(str(exc)) from None
     return result
 

@@ -47,7 +47,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     from doctor.cli.check import as_words
     from doctor.rehearse.judge import judged
     from doctor.rehearse.report import report as report_of
-    from doctor.rehearse.session import Wishes
+    from doctor.rehearse.session import RehearsalWishes
 
     words = as_words(words)
     if not words:
@@ -55,7 +55,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
     chosen["format"] = options.form_of(chosen)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     language = options.language(chosen["lang"], settings)
-    wishes = Wishes(
+    wishes = RehearsalWishes(
         steps=chosen["steps"], scale=chosen["scale"], null=chosen["null"], offline=chosen["offline"],
         resume=not chosen["no_resume"], deadline_s=chosen["deadline"], language=language,
     )  # fmt: skip

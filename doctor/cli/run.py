@@ -158,9 +158,9 @@ def _rehearsed(words: tuple[str, ...], settings: Any, voice: Voice) -> int:
     from doctor.cli.rehearse import rehearsed
     from doctor.rehearse.judge import judged
     from doctor.rehearse.report import report as report_of
-    from doctor.rehearse.session import Wishes
+    from doctor.rehearse.session import RehearsalWishes
 
-    session = rehearsed(words, Wishes(language=voice.language))
+    session = rehearsed(words, RehearsalWishes(language=voice.language))
     diagnosis = judged(session, settings.ignored, voice.language)
     _draw(report_of(session, diagnosis, voice.language), voice.language)
     code: int = diagnosis.outcome.exit_code(strict=settings.strict)
@@ -197,7 +197,7 @@ def _supervised(
 
     def on_start(pid: int) -> None:
         if not chosen["no_monitor"]:
-            samplers.append(start.start(run, start.Wishes(), pid))
+            samplers.append(start.start(run, start.SamplingWishes(), pid))
         prepare()
 
     voice.say("folder", path=short(run.path))

@@ -78,7 +78,7 @@ def _findings(path: Path, language: str, ignored: Iterable[Any]) -> Iterable[Map
     from functools import partial
 
     from doctor.diagnosis.report import as_dict, shortened
-    from doctor.logs.gathered import NotReadable
+    from doctor.logs.gathered import LogNotReadable
     from doctor.logs.postmortem import examine
     from doctor.logs.read.dividing import here
     from doctor.logs.read.layouts import NoLogs
@@ -88,7 +88,7 @@ def _findings(path: Path, language: str, ignored: Iterable[Any]) -> Iterable[Map
             (str(path),), ignored=ignored, language=language, run_dir=str(path), context=context_of(path),
             work=partial(here, workers=1),
         )  # fmt: skip
-    except (NoLogs, NotReadable):
+    except (NoLogs, LogNotReadable):
         return ()
     report = shortened(as_dict(found.diagnosis), Path.cwd())
     return (each for each in report["findings"] if each["severity"] != "info")

@@ -233,10 +233,10 @@ class _Serve:
         draw(shortened(data, Path.cwd()), console_for(sys.stderr), language=self._language)
 
     def _limits(self) -> Any:
-        from doctor.fixes.vllm_server.settings import Settings
+        from doctor.fixes.vllm_server.settings import ServerBounds
 
         chosen = self._chosen
-        return Settings(
+        return ServerBounds(
             chosen["max_request"] << 20, chosen["max_prompts"], chosen["drain"], self._mode == "demo", chosen["stall"]
         )
 
@@ -340,12 +340,12 @@ class _Serve:
             return
         else:
             text = self._phrases["died"].format(code)
-        from doctor.logs.gathered import NotReadable
+        from doctor.logs.gathered import LogNotReadable
         from doctor.logs.read.layouts import NoLogs
 
         try:
             report = read()
-        except (NoLogs, NotReadable) as exc:
+        except (NoLogs, LogNotReadable) as exc:
             self._say(f"{text} {exc}")
             return
         self._say(text)

@@ -26,7 +26,7 @@ def read(arguments: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         arguments: "settings" (year, brief, rows), "every_metric" (they are for a table) and "item": a list of
-            {"file": [path, bytes, time of change in ns]} with "names" (fields of each `Source`) or "range" ([start,
+            {"file": [path, bytes, time of change in ns]} with "names" (fields of each `LogSource`) or "range" ([start,
             end]).
 
     Returns:
@@ -61,14 +61,14 @@ def _seen(path: str) -> Optional[list[Any]]:
 
 
 def _read(reader: Any, each: dict[str, Any]) -> Any:
-    from doctor.logs.read.layouts import Source
-    from doctor.logs.read.parallel import Part
+    from doctor.logs.read.layouts import LogSource
+    from doctor.logs.read.parallel import FileRange
 
     if "range" in each:
-        hits = reader(Part(each["file"][0], *each["range"]))
+        hits = reader(FileRange(each["file"][0], *each["range"]))
         hits.collected = {name: [told.inlined() for told in found] for name, found in hits.collected.items()}
         return hits
-    readings = reader.log(each["file"][0], tuple(Source(*fields) for fields in each["names"]))
+    readings = reader.log(each["file"][0], tuple(LogSource(*fields) for fields in each["names"]))
     for reading in readings:
         reading.told = tuple(told.inlined() for told in reading.told[0]), reading.told[1]
     return readings
@@ -79,12 +79,12 @@ def _reader(settings: tuple[tuple[str, Any], ...], *, every_metric: bool) -> Any
     """The reader, made once in each process that Ray keeps for these tasks."""
     import doctor
     from doctor.logs.match.signatures import from_json
-    from doctor.logs.read.log import Reader, Settings
+    from doctor.logs.read.log import Reader, ReadSettings
     from doctor.logs.read.scan import Scanner
 
     signatures = from_json((Path(doctor.__path__[0]) / SIGNATURES).read_bytes())
     scanner = Scanner(signatures)
-    return Reader(scanner.for_a_table() if every_metric else scanner, Settings(**dict(settings)))
+    return Reader(scanner.for_a_table() if every_metric else scanner, ReadSettings(**dict(settings)))
 
 
 def packed(results: list[Any]) -> str:

@@ -20,8 +20,8 @@ from doctor.logs.match.matcher import RawHits
 from doctor.logs.match.signatures import to_json
 from doctor.logs.read import parallel
 from doctor.logs.read.dividing import here
-from doctor.logs.read.log import Item, Reader, Reading
-from doctor.logs.read.parallel import Part
+from doctor.logs.read.log import Item, LogReading, Reader
+from doctor.logs.read.parallel import FileRange
 from doctor.readers.patient.carry import rule_modules
 
 #: what is imported only when it is needed is named here
@@ -156,14 +156,14 @@ def _file(item: Item) -> list[Any] | None:
 
 def _path(item: Item) -> str:
     """Where an item lies, from everywhere; a file that was read already lies nowhere."""
-    path = item.path if isinstance(item, Part) else item[0].path if isinstance(item, tuple) else ""
+    path = item.path if isinstance(item, FileRange) else item[0].path if isinstance(item, tuple) else ""
     return os.path.abspath(path) if path else ""  # noqa: PTH100
 
 
 def _asked(item: Item, file: list[Any] | None) -> dict[str, Any]:
     """An item as JSON, see `doctor.cluster.log_task`."""
     assert file is not None  # noqa: S101 - only such items are in batches
-    if isinstance(item, Part):
+    if isinstance(item, FileRange):
         end = file[1] if item.end is None else item.end
         return {"file": file, "range": [item.start, end], "bytes": end - item.start}
     names = [astuple(source) for source in item] if isinstance(item, tuple) else []
@@ -177,7 +177,7 @@ def _batches(items: Sequence[Item], sizes: Sequence[int | None]) -> list[list[in
     for number, (item, whole) in enumerate(zip(items, sizes, strict=True)):
         if whole is None:
             continue
-        size = (item.end or whole) - item.start if isinstance(item, Part) else whole
+        size = (item.end or whole) - item.start if isinstance(item, FileRange) else whole
         if not batches or size > room or len(batches[-1]) >= BATCH_FILES:
             batches.append([])
             room = BATCH_BYTES
@@ -186,13 +186,13 @@ def _batches(items: Sequence[Item], sizes: Sequence[int | None]) -> list[list[in
     return batches
 
 
-def _failed(result: RawHits | list[Reading]) -> bool:
+def _failed(result: RawHits | list[LogReading]) -> bool:
     """Whether a node could not read it: perhaps it lacks what unpacks it, which is here."""
     found = [result] if isinstance(result, RawHits) else result
     return any(each.error or each.cut_off for each in found)
 
 
-def _settled(result: RawHits | list[Reading], reader: Reader) -> Any:
+def _settled(result: RawHits | list[LogReading], reader: Reader) -> Any:
     """A result whose metric lines lie in a file where they are many, as if it had been made here."""
     if isinstance(result, RawHits):
         result.collected = {

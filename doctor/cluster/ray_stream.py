@@ -26,7 +26,7 @@ STARTING_S = 120.0
 _LOOK_S = 0.2
 
 
-class Source:
+class NodeActor:
     """One node: its actor, the call that is under way, and how often it had to be started."""
 
     def __init__(self, node: dict[str, Any], name: str) -> None:
@@ -38,14 +38,14 @@ class Source:
         self.silent = self.gone = False
 
 
-class Stream:
+class NodeStream:
     """All nodes."""
 
     def __init__(self, ray: Any, request: dict[str, Any], write: Write) -> None:
         self._ray, self._request, self._write = ray, request, write
         self._kind = ray.remote(num_cpus=0, max_restarts=0)(function_of(request["task"]))
-        self._sources: dict[str, Source] = {}
-        self._calls: dict[Any, Source] = {}
+        self._sources: dict[str, NodeActor] = {}
+        self._calls: dict[Any, NodeActor] = {}
         self._join_s = time.monotonic() + JOIN_S
 
     def join(self, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ class Stream:
         for node in nodes:
             source = self._sources.get(node["id"])
             if source is None:
-                source = self._sources[node["id"]] = Source(node, self._unique(node["name"]))
+                source = self._sources[node["id"]] = NodeActor(node, self._unique(node["name"]))
                 new.append({**node, "name": source.name})
                 if not node["alive"]:
                     self._lose(source, f"Ray lists it as dead {node['reason']}".strip())
@@ -69,7 +69,7 @@ class Stream:
         numbered = (f"{name or 'node'}-{number}" for number in range(2, len(taken) + 3))
         return name if name and name not in taken else next(each for each in numbered if each not in taken)
 
-    def _start(self, source: Source) -> None:
+    def _start(self, source: NodeActor) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         pinned = NodeAffinitySchedulingStrategy(node_id=source.node["id"], soft=False)
@@ -93,10 +93,10 @@ class Stream:
                 self._lose(source, f"no answer for {now - source.sent_s:.0f} s")
         self._take(_LOOK_S)
 
-    def _patience_s(self, source: Source) -> float:
+    def _patience_s(self, source: NodeActor) -> float:
         return float(self._request["timeout_s"]) if source.clocks else STARTING_S
 
-    def _send(self, source: Source, doing: str) -> None:
+    def _send(self, source: NodeActor, doing: str) -> None:
         source.doing, source.sent_s = doing, time.monotonic()
         source.sent_at = time.time()
         self._calls[getattr(source.actor, doing).remote()] = source
@@ -120,7 +120,7 @@ class Stream:
                 source.actor, source.gone = None, True
                 self._lose(source, str(value))
 
-    def _heard(self, source: Source, doing: str, value: Any, now: float) -> None:
+    def _heard(self, source: NodeActor, doing: str, value: Any, now: float) -> None:
         if source.silent or source.gone:
             source.silent = source.gone = False
             self._write({"kind": "back", "node": source.name})
@@ -135,7 +135,7 @@ class Stream:
             offset, error = float(value) - (now + source.sent_at) / 2, (now - source.sent_at) / 2
             self._write({"kind": "clock", "node": source.name, "offset_s": offset, "error_s": error})
 
-    def _lose(self, source: Source, reason: str) -> None:
+    def _lose(self, source: NodeActor, reason: str) -> None:
         self._write({"kind": "lost", "node": source.name, "reason": reason})
 
     def close(self, seconds: float) -> None:
@@ -153,7 +153,7 @@ class Stream:
 
 def stream(ray: Any, request: dict[str, Any], nodes: list[dict[str, Any]], write: Write) -> None:
     """Read all nodes until the asker says stop, at the longest until it is gone."""
-    flow = Stream(ray, request, write)
+    flow = NodeStream(ray, request, write)
     write({"kind": "joined", "nodes": flow.join(nodes)})
     beat_s = 0.0
     while not STOP.is_set():

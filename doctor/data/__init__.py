@@ -22,8 +22,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from doctor.base.code_patterns import Form, Piece
-from doctor.data._store import Standing, Versions, load, row, table, value_at
+from doctor.base.code_patterns import Form, PatternPiece
+from doctor.data._store import Versions, VersionStanding, load, row, table, value_at
 from doctor.data.records import (
     ArgumentHistory,
     ComputeCapability,
@@ -49,10 +49,10 @@ __all__ = [
     "FrameworkKeys",
     "KnownBad",
     "Release",
-    "Standing",
     "TorchRelease",
     "TrlClass",
     "TrlRelease",
+    "VersionStanding",
     "VllmRelease",
     "age_days",
     "built",
@@ -124,7 +124,7 @@ def newest(package: str) -> str | None:
     return version
 
 
-def standing(package: str, version: str) -> Standing:
+def standing(package: str, version: str) -> VersionStanding:
     """Whether the data know this release of a package, and if not, why (see the module's docstring)."""
     return _listed(_name(package)).standing(version)
 
@@ -651,7 +651,7 @@ def idioms() -> tuple[Idiom, ...]:
 
 def _form(form: Mapping[str, Any]) -> Form:
     code, unless = (
-        tuple(Piece(each) if isinstance(each, str) else Piece(**each) for each in form.get(name, ()))
+        tuple(PatternPiece(each) if isinstance(each, str) else PatternPiece(**each) for each in form.get(name, ()))
         for name in ("code", "unless")
     )
     return Form(code, unless, form.get("mentions", ""))

@@ -19,7 +19,7 @@ SCHEMA = "doctor-data/1"
 _HERE = Path(__file__).parent
 
 
-class Standing(Enum):
+class VersionStanding(Enum):
     """Where a version stands relative to what the shipped data know of its package."""
 
     KNOWN = "known"  # its facts are in the data (exactly, or after dropping a local part or a post release)
@@ -59,18 +59,18 @@ class Versions:
                 return found
         return None
 
-    def standing(self, version: str) -> Standing:
+    def standing(self, version: str) -> VersionStanding:
         """How ``version`` relates to the listed ones."""
         if not self.listed:
-            return Standing.NO_PACKAGE
+            return VersionStanding.NO_PACKAGE
         if self.find(version) is not None:
-            return Standing.KNOWN
+            return VersionStanding.KNOWN
         try:
             if order(version, self.listed[-1]) > 0:
-                return Standing.NEWER
-            return Standing.OLDER if order(version, self.listed[0]) < 0 else Standing.BETWEEN
+                return VersionStanding.NEWER
+            return VersionStanding.OLDER if order(version, self.listed[0]) < 0 else VersionStanding.BETWEEN
         except ValueError:
-            return Standing.UNREADABLE
+            return VersionStanding.UNREADABLE
 
 
 def spellings(version: str) -> tuple[str, ...]:

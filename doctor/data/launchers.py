@@ -25,7 +25,7 @@ class Option:
 _NEAR = 0.85
 
 
-class Table:
+class OptionTable:
     """All options of a program; `abbreviations`: whether an unambiguous prefix will do."""
 
     __slots__ = ("abbreviations", "options")
@@ -56,10 +56,12 @@ def trl_accelerate_config(name: str) -> dict[str, Any] | None:
 
 
 @cache
-def table(launcher: str) -> Table:
+def table(launcher: str) -> OptionTable:
     """Table of "accelerate", "torchrun", "deepspeed", "trl", "trl-vllm-serve", "vllm" or "vllm-api-server"."""
     entries = _launchers()["launchers"][launcher]["options"]
-    return Table({option: Option(*entry) for option, entry in entries.items()}, abbreviations=launcher != "accelerate")
+    return OptionTable(
+        {option: Option(*entry) for option, entry in entries.items()}, abbreviations=launcher != "accelerate"
+    )
 
 
 def names_of(launcher: str) -> frozenset[str]:

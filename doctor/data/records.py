@@ -9,7 +9,7 @@ from typing import Any
 
 from doctor.base.code_patterns import Form
 from doctor.base.record import record
-from doctor.data._store import Standing, Versions, value_at
+from doctor.data._store import Versions, VersionStanding, value_at
 
 ComputeCapability = tuple[int, int]
 
@@ -65,13 +65,13 @@ class ArgumentHistory:
         """Last release that has the argument, None while the newest known release still has it."""
         return self.spans[-1][1]
 
-    def standing(self, version: str) -> Standing:
+    def standing(self, version: str) -> VersionStanding:
         """Whether the data can answer for ``version`` at all."""
         return self._versions.standing(version)
 
     def predated_by(self, version: str) -> bool:
         """Whether a release is older than all that the data list, of which the oldest lacks the argument still."""
-        return self.standing(version) is Standing.OLDER and self._versions.position(self.first) > 0
+        return self.standing(version) is VersionStanding.OLDER and self._versions.position(self.first) > 0
 
     def exists_in(self, version: str) -> bool | None:
         """True or False for a known release, None for one that the data do not know."""

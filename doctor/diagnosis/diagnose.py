@@ -13,7 +13,7 @@ from doctor.base.record import record, replace
 from doctor.catalogue.index import Entry, load_with_faults
 from doctor.catalogue.outcome import Crashed, Outcome, crash_of
 from doctor.diagnosis.offers import Judged, offered
-from doctor.diagnosis.report import Diagnosis, Target
+from doctor.diagnosis.report import Diagnosis, Subject
 from doctor.diagnosis.runner import facts_needed, run_checks
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.facts.target import INACTIVE
@@ -181,10 +181,10 @@ def _measured(cluster: Cluster | None) -> tuple[str, ...]:
     return (clause,) if clause else ()
 
 
-def _target(context: Context, states: Mapping[str, Observed], hosts: int, measured: tuple[str, ...]) -> Target:
+def _target(context: Context, states: Mapping[str, Observed], hosts: int, measured: tuple[str, ...]) -> Subject:
     interpreter = _value(states, "interpreter")
     clauses = (*summary(states), *measured)
-    return Target(
+    return Subject(
         python=interpreter.executable if interpreter else None,
         argv=context.argv,
         files=tuple(_files(states)),

@@ -22,7 +22,7 @@ from doctor.diagnosis.rejudge import Rejudged, Supposed, rejudge
 from doctor.diagnosis.remedies import Sentence, Withdrawn, without
 from doctor.diagnosis.runner import run_checks
 from doctor.diagnosis.situation import situation_of
-from doctor.diagnosis.supposing import Draft, Untried
+from doctor.diagnosis.supposing import SupposedInputs, Untried
 from doctor.readers.collector import about_command, about_elsewhere
 
 #: seconds that the search for the one that fails may take, after all were tried together
@@ -87,7 +87,7 @@ def tried(command: str, finding: Finding, judged: Judged) -> Trial:
     """Carry one command out on a copy and judge that."""
     try:
         _refuse_blind(command, finding, judged)
-        draft = Draft(judged.collector)
+        draft = SupposedInputs(judged.collector)
         count = _make(draft, command, finding)
         supposed = draft.supposed()
     except Untried as reason:
@@ -131,14 +131,14 @@ def _firsts(judged: Judged) -> list[Finding]:
         for command in finding.commands[:1]:
             try:
                 _refuse_blind(command, finding, judged)
-                _make(Draft(judged.collector), command, finding)
+                _make(SupposedInputs(judged.collector), command, finding)
             except Untried:
                 continue
             possible.append(finding)
     return possible
 
 
-def _make(draft: Draft, command: str, finding: Finding) -> int:
+def _make(draft: SupposedInputs, command: str, finding: Finding) -> int:
     """Make on a copy what a command orders; how many changes that are."""
     changes = changes_of(command)
     for change in changes:
@@ -148,7 +148,7 @@ def _make(draft: Draft, command: str, finding: Finding) -> int:
 
 def _together(judged: Judged, ordered: Iterable[Finding]) -> bool:
     """Whether the first commands of some findings, carried out together, mend these, and nothing new stands there."""
-    draft, count = Draft(judged.collector), 0
+    draft, count = SupposedInputs(judged.collector), 0
     mended: Counter[str] = Counter()
     try:
         for finding in ordered:

@@ -28,7 +28,7 @@ SCHEMA = "doctor/1"
 
 
 @record
-class Target:
+class Subject:
     """What was diagnosed."""
 
     python: str | None = None
@@ -45,7 +45,7 @@ class Diagnosis:
     """Everything a renderer needs."""
 
     command: str
-    target: Target
+    target: Subject
     outcome: Outcome
     entries: Mapping[str, Entry] = field(default_factory=dict)
     language: str = "en"

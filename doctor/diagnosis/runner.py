@@ -31,7 +31,7 @@ _CONFIDENCES = ("confirmed", "likely")
 
 
 @distinct
-class Run:
+class RunState:
     """What has come up so far."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -57,7 +57,7 @@ def run_checks(entries: Iterable[Entry], world: World, found: Collection[str] = 
     """
     started = time.monotonic()
     entries = list(entries)
-    run = Run(found_ids=set(found))
+    run = RunState(found_ids=set(found))
     for entry in in_order(entries):
         judge_entry(run, entry, world)
     _drop_repeated(run)
@@ -87,7 +87,7 @@ def in_order_of_importance(findings: Iterable[Finding], bites: Mapping[str, str]
     return tuple(sorted(findings, key=lambda finding: importance(finding, bites)))
 
 
-def _drop_repeated(run: Run) -> None:
+def _drop_repeated(run: RunState) -> None:
     """What a general problem says of a setting is left out where a problem of its own says it of the same one."""
     for finding in [each for each in run.findings if each.problem.id in _GENERAL]:
         quoted = {each.text for each in finding.evidence if each.text}
@@ -100,7 +100,7 @@ def _drop_repeated(run: Run) -> None:
             run.skipped.append(Skipped(finding.problem.id, f"{nearer.problem.id} was found"))
 
 
-def _drop_unattainable(run: Run, world: World) -> None:
+def _drop_unattainable(run: RunState, world: World) -> None:
     """No finding orders a release that the interpreter cannot have; beside PYT001, which says so, it is left out."""
     if not any(each.commands for each in run.findings):
         return
@@ -139,7 +139,7 @@ def importance(finding: Finding, bites: Mapping[str, str]) -> tuple[Any, ...]:
     )
 
 
-def judge_entry(run: Run, entry: Entry, world: World) -> None:
+def judge_entry(run: RunState, entry: Entry, world: World) -> None:
     """Run the checks of one problem, if its versions can be here."""
     gate = out_of_range(entry.affects, world)
     if gate:
@@ -195,7 +195,7 @@ def _matches(packages: Packages, name: str, specifier: str) -> bool | None:
     return False if found is None and name not in packages.distributions and packages.complete else found
 
 
-def _run_one(run: Run, entry: Entry, each: CheckEntry, world: World) -> None:
+def _run_one(run: RunState, entry: Entry, each: CheckEntry, world: World) -> None:
     moot = next((need for need in each.requires if need in run.found_ids), None) if run.found_ids else None
     if moot is not None:
         run.skipped.append(Skipped(entry.id, f"{moot} was found"))
@@ -223,7 +223,7 @@ def _run_one(run: Run, entry: Entry, each: CheckEntry, world: World) -> None:
     run.judged[entry.area] = run.judged.get(entry.area, 0) + 1
 
 
-def _take(run: Run, entry: Entry, judge: Callable[..., Judgement], arguments: Mapping[str, Any]) -> None:
+def _take(run: RunState, entry: Entry, judge: Callable[..., Judgement], arguments: Mapping[str, Any]) -> None:
     """Take what a check says; where it asks an open fact for what nobody saw, what it said before that counts.
 
     A check that crashes is not believed in what it said before.

@@ -46,7 +46,7 @@ class _Found:
     setting: Observed
 
 
-class Draft:
+class SupposedInputs:
     """The inputs of one collection with changes made to a copy, one after another."""
 
     def __init__(self, collector: Collector) -> None:

@@ -38,7 +38,7 @@ _LOOK_EVERY_S = 0.05
 
 
 @record
-class Stack:
+class ThreadStack:
     """Where one thread of a process stands.
 
     Args:
@@ -68,7 +68,7 @@ class Answer:
     """
 
     by: str = ""
-    stacks: tuple[Stack, ...] = ()
+    stacks: tuple[ThreadStack, ...] = ()
     collectives: tuple[Mapping[str, Any], ...] = ()
     blind: str = ""
 
@@ -117,7 +117,7 @@ def _of_capsule(path: Path, pid: int) -> Answer | None:
         return None
     frames = [(each.file, each.line, each.function) for each in capsule.stands]
     values = [(name, shown(fact)) for each in capsule.stands[:4] for name, fact in each.values.items()]
-    stacks = [Stack(pid, "MainThread", of_program(frames), _first(values))]
+    stacks = [ThreadStack(pid, "MainThread", of_program(frames), _first(values))]
     threads = capsule.process.get("threads")
     stacks += _threads(threads if isinstance(threads, list) else [], pid)
     told = capsule.process.get("collectives")
@@ -126,12 +126,12 @@ def _of_capsule(path: Path, pid: int) -> Answer | None:
     return Answer(HOOK, tuple(stacks), tuple(waiting))
 
 
-def _threads(told: Sequence[Mapping[str, Any]], pid: int) -> Iterator[Stack]:
+def _threads(told: Sequence[Mapping[str, Any]], pid: int) -> Iterator[ThreadStack]:
     for each in told:
         tid = each.get("tid")
         if tid != pid and each.get("name") != "MainThread":
             frames = tuple(_frame(str(line)) for line in each.get("frames", ())[:_MOST_FRAMES])
-            yield Stack(tid if isinstance(tid, int) else None, str(each.get("name", "")), frames)
+            yield ThreadStack(tid if isinstance(tid, int) else None, str(each.get("name", "")), frames)
 
 
 def _frame(text: str) -> Frame:
@@ -171,7 +171,7 @@ def _why(words: Sequence[str], uid: int) -> str:
     return f"py-spy: {text}" if text else "py-spy returned no stacks"
 
 
-def _of_py_spy(thread: Mapping[str, Any]) -> Stack:
+def _of_py_spy(thread: Mapping[str, Any]) -> ThreadStack:
     frames, values = [], []
     facts = Facts(time.monotonic() + 1.0)
     for number, each in enumerate(thread.get("frames", ())[:_MOST_FRAMES]):
@@ -181,7 +181,7 @@ def _of_py_spy(thread: Mapping[str, Any]) -> Stack:
     tid = thread.get("os_thread_id")
     told = _first([pair for pair in values if pair[1]])
     name = redact_text(str(thread.get("thread_name") or ""))
-    return Stack(tid if isinstance(tid, int) else None, name, of_program(frames), told)
+    return ThreadStack(tid if isinstance(tid, int) else None, name, of_program(frames), told)
 
 
 def _first(values: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from doctor.base.record import record
 from doctor.catalogue.standing import Frame
-from doctor.hang.asked import Stack
+from doctor.hang.asked import ThreadStack
 from doctor.hang.threads import Thread
 
 _LARGEST = 2 << 20
@@ -46,12 +46,14 @@ class Locked:
 
 @record
 class _Blocked:
-    stack: Stack
+    stack: ThreadStack
     wants: Lock
     holds: tuple[Lock, ...]
 
 
-def circles(stacks: Sequence[Stack], threads: Sequence[Thread], started_s: float) -> tuple[tuple[Locked, ...], ...]:
+def circles(
+    stacks: Sequence[ThreadStack], threads: Sequence[Thread], started_s: float
+) -> tuple[tuple[Locked, ...], ...]:
     """Circles of threads each of which wants what the next one holds.
 
     Args:

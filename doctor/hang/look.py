@@ -19,7 +19,7 @@ from doctor.hang.threads import Thread, threads_of, ticks_of
 from doctor.hang.tracing import refused
 from doctor.hang.waits import Seen, busiest, waits_of
 from doctor.logs import flight_recorder
-from doctor.mend.processes.table import PROC, Process, age_s, everybody
+from doctor.mend.processes.table import PROC, RunningProcess, age_s, everybody
 from doctor.monitors.sampler.processes import identity
 
 _PYTHON = re.compile(r"^python[\d.]*$")
@@ -32,7 +32,7 @@ _WATCHED_S, _BUSY = 0.6, 0.05
 
 
 @record
-class Node:
+class ProcessNode:
     """One process of the graph.
 
     Args:
@@ -76,7 +76,7 @@ class Hang:
 
     """
 
-    nodes: Mapping[int, Node]
+    nodes: Mapping[int, ProcessNode]
     graph: Graph
     locked: Mapping[int, tuple[locks.Locked, ...]] = field(default_factory=dict)
     arrived: tuple[store.Arrived, ...] = ()
@@ -85,7 +85,7 @@ class Hang:
     seconds: float = 0.0
 
 
-def look(members: Sequence[Process], run: Path | None, to: str, proc: Path = PROC) -> Hang:
+def look(members: Sequence[RunningProcess], run: Path | None, to: str, proc: Path = PROC) -> Hang:
     """Look at some processes, and at whom they wait for; they go on afterwards.
 
     Args:
@@ -136,16 +136,16 @@ def _locked(seen: Mapping[int, Seen], proc: Path) -> dict[int, tuple[locks.Locke
     return found
 
 
-def _seen(process: Process, proc: Path) -> Seen:
+def _seen(process: RunningProcess, proc: Path) -> Seen:
     return Seen(process, identity(process.pid, proc), threads_of(process.pid, proc))
 
 
-def _visible(processes: Mapping[int, Process]) -> list[int]:
+def _visible(processes: Mapping[int, RunningProcess]) -> list[int]:
     mine = os.geteuid()
     return [pid for pid, each in processes.items() if mine in (0, each.uid) and pid != os.getpid()][:_MOST]
 
 
-def _add_peers(seen: dict[int, Seen], files: Files, processes: Mapping[int, Process], proc: Path) -> None:
+def _add_peers(seen: dict[int, Seen], files: Files, processes: Mapping[int, RunningProcess], proc: Path) -> None:
     """Look also at those that somebody waits for: a server that was started apart from the run."""
     for _ in range(_ROUNDS):
         wanted = {pid for each in waits_of(seen, files, proc) for pid in each.targets} - seen.keys()
@@ -154,7 +154,7 @@ def _add_peers(seen: dict[int, Seen], files: Files, processes: Mapping[int, Proc
         seen.update({pid: _seen(processes[pid], proc) for pid in sorted(wanted) if pid in processes})
 
 
-def _is_python(process: Process) -> bool:
+def _is_python(process: RunningProcess) -> bool:
     return bool(_PYTHON.match(process.program or ""))
 
 
@@ -163,8 +163,13 @@ def _in_ray(each: Seen) -> bool:
 
 
 def _node(
-    each: Seen, parent: Process | None, graph: Graph, before: Mapping[int, int], after: Mapping[int, int], took: float
-) -> Node:
+    each: Seen,
+    parent: RunningProcess | None,
+    graph: Graph,
+    before: Mapping[int, int],
+    after: Mapping[int, int],
+    took: float,
+) -> ProcessNode:
     pid = each.process.pid
     thread, used = busiest(each, before, after)
     cores = used / took if took else 0.0
@@ -172,14 +177,14 @@ def _node(
         thread = next((one for one in each.threads if one.state == "R"), each.main)
     stack = (each.stack(thread.tid) if thread else None) or next(iter(each.answer.stacks), None)
     at, led_by = _place(stack)
-    return Node(
+    return ProcessNode(
         pid, label(each.process, each.who, parent), each.process.title, _state(thread, cores, bool(graph.of(pid))), at,
         stack.values if stack else (), round(cores, 2), each.answer.by, each.answer.blind,
         tuple(f"{function} ({file}:{line})" for file, line, function in (stack.frames if stack else ())[:30]), led_by,
     )  # fmt: skip
 
 
-def _place(stack: asked.Stack | None) -> tuple[str, str]:
+def _place(stack: asked.ThreadStack | None) -> tuple[str, str]:
     """The innermost frame with a name outside of the standard library, and the user's own that led there."""
     if stack is None:
         return "", ""

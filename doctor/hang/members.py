@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from doctor.mend.processes.table import Process, below
+from doctor.mend.processes.table import RunningProcess, below
 from doctor.monitors.sampler.processes import Identity, identity
 from doctor.run.folder import VARIABLE
 
@@ -19,7 +19,7 @@ _CALLED = {
 }  # fmt: skip
 
 
-def of_folder(run: Path, processes: Mapping[int, Process]) -> list[Process]:
+def of_folder(run: Path, processes: Mapping[int, RunningProcess]) -> list[RunningProcess]:
     """Processes that bear a run's folder in their environment, and all below them."""
     wanted = os.path.realpath(run)
     roots = [
@@ -30,7 +30,7 @@ def of_folder(run: Path, processes: Mapping[int, Process]) -> list[Process]:
     return _with_children([each.pid for each in roots], processes)
 
 
-def of_process(pid: int, processes: Mapping[int, Process]) -> list[Process]:
+def of_process(pid: int, processes: Mapping[int, RunningProcess]) -> list[RunningProcess]:
     """Processes of the run that one belongs to: by its run folder, else below the topmost launcher above it."""
     process = processes.get(pid)
     if process is None:
@@ -42,7 +42,7 @@ def of_process(pid: int, processes: Mapping[int, Process]) -> list[Process]:
     return _with_children([_top(process, processes)], processes)
 
 
-def run_of(pid: int, processes: Mapping[int, Process]) -> Path | None:
+def run_of(pid: int, processes: Mapping[int, RunningProcess]) -> Path | None:
     """The run folder of a process, by its own environment or that of one above it; None where there is none."""
     seen: set[int] = set()
     while pid in processes and pid not in seen:
@@ -54,7 +54,7 @@ def run_of(pid: int, processes: Mapping[int, Process]) -> Path | None:
     return None
 
 
-def _top(process: Process, processes: Mapping[int, Process]) -> int:
+def _top(process: RunningProcess, processes: Mapping[int, RunningProcess]) -> int:
     found, seen = process.pid, {process.pid}
     while process.parent in processes and process.parent not in seen and process.parent > 1:
         process = processes[process.parent]
@@ -64,14 +64,14 @@ def _top(process: Process, processes: Mapping[int, Process]) -> int:
     return found
 
 
-def _with_children(roots: list[int], processes: Mapping[int, Process]) -> list[Process]:
+def _with_children(roots: list[int], processes: Mapping[int, RunningProcess]) -> list[RunningProcess]:
     own = _above(os.getpid(), processes)
     found = {each.pid: each for root in roots for each in below(root, processes)}
     kept = [each for each in found.values() if each.pid not in own and not _is_doctors(each)]
     return sorted(kept, key=lambda each: each.pid)
 
 
-def _above(pid: int, processes: Mapping[int, Process]) -> set[int]:
+def _above(pid: int, processes: Mapping[int, RunningProcess]) -> set[int]:
     """A process and those above it."""
     found: set[int] = set()
     while pid in processes and pid not in found:
@@ -80,12 +80,12 @@ def _above(pid: int, processes: Mapping[int, Process]) -> set[int]:
     return found
 
 
-def _is_doctors(process: Process) -> bool:
+def _is_doctors(process: RunningProcess) -> bool:
     """Whether it is a process that the doctor started beside the run: its sampler, its relay."""
     return "doctor.monitors.sampler" in process.command or "doctor.run.console" in process.command
 
 
-def label(process: Process, who: Identity, parent: Process | None = None) -> str:
+def label(process: RunningProcess, who: Identity, parent: RunningProcess | None = None) -> str:
     """What to call a process: `rank 3`, else its role or what it runs, with its number."""
     if who.rank is not None and who.role == "trainer":
         return f"rank {who.rank}"
@@ -99,7 +99,7 @@ def label(process: Process, who: Identity, parent: Process | None = None) -> str
     return f"{_script(process)} (pid {process.pid})"
 
 
-def _script(process: Process) -> str:
+def _script(process: RunningProcess) -> str:
     words = process.command.split()
     script = next((each for each in words[1:] if each.endswith(".py")), None)
     if script is None and "-m" in words[:-1]:

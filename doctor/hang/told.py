@@ -8,7 +8,7 @@ from typing import Any
 from doctor.base.ranks import ranks_named, ranks_text
 from doctor.base.redact import redact_text
 from doctor.hang.graph import Wait
-from doctor.hang.look import Hang, Node
+from doctor.hang.look import Hang, ProcessNode
 from doctor.hang.store import Arrived
 
 SCHEMA = "doctor-hang/1"
@@ -125,7 +125,7 @@ def _arrived(each: Arrived, language: str) -> str:
     )  # fmt: skip
 
 
-def does_of(node: Node | None, language: str) -> str:
+def does_of(node: ProcessNode | None, language: str) -> str:
     """What a process does: ``runs `simplify (sympy/core.py:3)` ``."""
     words = WORDS[language]
     if node is None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from doctor.base.record import record
 from doctor.catalogue.standing import Standing, judge
-from doctor.hang.asked import Answer, Stack
+from doctor.hang.asked import Answer, ThreadStack
 from doctor.hang.files import Connection, Files
 from doctor.hang.graph import Wait
 from doctor.hang.threads import Thread, read
-from doctor.mend.processes.table import PROC, Process
+from doctor.mend.processes.table import PROC, RunningProcess
 from doctor.monitors.sampler.processes import Identity
 
 _READS = frozenset({"read", "poll", "select", "epoll"})
@@ -27,7 +27,7 @@ _CHILDREN = frozenset({"wait", "waitid"})
 class Seen:
     """One process as it was looked at."""
 
-    process: Process
+    process: RunningProcess
     who: Identity
     threads: tuple[Thread, ...]
     answer: Answer = Answer()
@@ -37,7 +37,7 @@ class Seen:
         """Its main thread."""
         return self.threads[0] if self.threads else None
 
-    def stack(self, tid: int) -> Stack | None:
+    def stack(self, tid: int) -> ThreadStack | None:
         """Stack of one of its threads."""
         return next((each for each in self.answer.stacks if each.tid == tid), None)
 

@@ -16,7 +16,7 @@ from doctor.catalogue.outcome import Crashed, Outcome, Skipped, crash_of
 
 if TYPE_CHECKING:  # the readers are loaded when there is something for them: most logs come alone
     from doctor.facts.checkpoints import Checkpoint
-    from doctor.logs.rollouts.judged import Dump, Judged
+    from doctor.logs.rollouts.judged import Judged, RolloutDump
 
 _DEEPEST = 8
 _MOST_ENTRIES = 50_000
@@ -164,7 +164,7 @@ def _judged(search: _Search) -> list[Judged]:
     return [_recorded(search.recorders), *(_of_rollouts(each) for each in dumps(search.files))]
 
 
-def _of_rollouts(dump: Dump) -> Judged:
+def _of_rollouts(dump: RolloutDump) -> Judged:
     from doctor.logs.rollouts.judged import Judged, judge
 
     try:

@@ -138,7 +138,7 @@ def unpickled(data: bytes) -> Any:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RecordedCollective:
     """One collective as one rank recorded it; `done`: the watchdog saw its end."""
 
     number: int
@@ -161,7 +161,7 @@ class Entry:
 
 
 @dataclass
-class Dump:
+class RankDump:
     """What one rank recorded.
 
     Args:
@@ -175,7 +175,7 @@ class Dump:
     rank: int
     path: str
     written_ns: int
-    groups: dict[tuple[str, str, str], dict[int, Entry]] = field(default_factory=dict)
+    groups: dict[tuple[str, str, str], dict[int, RecordedCollective]] = field(default_factory=dict)
     last: dict[tuple[str, str, str], int] = field(default_factory=dict)
     enqueued: dict[str, int] = field(default_factory=dict)
 
@@ -259,7 +259,7 @@ def _runs(paths: Iterable[str | os.PathLike[str]]) -> list[list[Path]]:
     return [[files[rank] for rank in sorted(files)][:MOST_FILES] for files in runs.values()]
 
 
-def _dumps(files: Sequence[Path], unread: list[str]) -> list[Dump]:
+def _dumps(files: Sequence[Path], unread: list[str]) -> list[RankDump]:
     """Every dump that can be read, within a time; `unread` takes down why the others are not."""
     until = time.monotonic() + MOST_S
     dumps = []
@@ -282,7 +282,7 @@ def _dumps(files: Sequence[Path], unread: list[str]) -> list[Dump]:
     return dumps
 
 
-def parsed(data: bytes, path: Path, written_ns: int) -> Dump:
+def parsed(data: bytes, path: Path, written_ns: int) -> RankDump:
     """One rank's dump.
 
     Raises:
@@ -292,7 +292,7 @@ def parsed(data: bytes, path: Path, written_ns: int) -> Dump:
     match, whole = _NAME.match(path.name), unpickled(data)
     if match is None or not isinstance(whole, dict) or not isinstance(whole.get("entries"), (list, tuple)):
         raise NotADump("it lacks the entries of a flight recorder")
-    dump = Dump(int(match["rank"]), str(path), written_ns)
+    dump = RankDump(int(match["rank"]), str(path), written_ns)
     config = _mapping(whole.get("pg_config"))
     for raw in whole["entries"]:
         row = _mapping(raw)
@@ -320,13 +320,13 @@ def _group(told: Any, config: Mapping[Any, Any]) -> tuple[str, str, str] | None:
     return name, description, ranks[:20_000] if isinstance(ranks, str) and ranks != "[]" else ""
 
 
-def _entry(row: Mapping[Any, Any]) -> Entry | None:
+def _entry(row: Mapping[Any, Any]) -> RecordedCollective | None:
     """None for what is sent between two ranks, which has numbers of its own, and for what is malformed."""
     number, name = row.get("collective_seq_id"), row.get("profiling_name")
     if row.get("is_p2p") or not isinstance(number, int) or not isinstance(name, str):
         return None
     created = row.get("time_created_ns")
-    return Entry(
+    return RecordedCollective(
         number, name.partition(":")[2][:60] or name[:60], _sizes(row.get("input_sizes")),
         tuple(_text(each, 20) for each in _items(row.get("input_dtypes"))),
         row.get("state") == "completed" or bool(row.get("retired")),
@@ -362,9 +362,9 @@ def _place(frames: Any) -> str:
     return f"{own[0][0]}:{own[0][1]} in {own[0][2]}" if own else ""
 
 
-def standstills_of(dumps: list[Dump]) -> Iterator[StuckCollective]:
+def standstills_of(dumps: list[RankDump]) -> Iterator[StuckCollective]:
     """The earliest standstill of every process group."""
-    by_group: dict[tuple[str, str, str], dict[int, Dump]] = defaultdict(dict)
+    by_group: dict[tuple[str, str, str], dict[int, RankDump]] = defaultdict(dict)
     for dump in dumps:
         for group in dump.groups:
             by_group[group][dump.rank] = dump
@@ -387,13 +387,13 @@ def _ranks(text: str) -> frozenset[int]:
         return frozenset()
 
 
-def _waits(dump: Dump, entry: Entry) -> bool:
+def _waits(dump: RankDump, entry: RecordedCollective) -> bool:
     """Whether a rank was in a collective for long when it wrote its dump."""
     return not entry.done and dump.written_ns - entry.created_ns >= LEAST_WAIT_S * 1e9
 
 
 def _absence(
-    group: tuple[str, str, str], members: Mapping[int, Dump], everyone: frozenset[int]
+    group: tuple[str, str, str], members: Mapping[int, RankDump], everyone: frozenset[int]
 ) -> StuckCollective | None:
     """The first collective that some ranks wait in and others never entered."""
     last = {rank: dump.last[group] for rank, dump in members.items()}
@@ -414,7 +414,9 @@ def _absence(
     )  # fmt: skip
 
 
-def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, certain: bool) -> StuckCollective | None:
+def _disagreement(
+    group: tuple[str, str, str], members: Mapping[int, RankDump], *, certain: bool
+) -> StuckCollective | None:
     """The first collective that every rank has in its dump, that a rank waits in, and that they mean differently."""
     if len(members) < 2:
         return None
@@ -432,7 +434,7 @@ def _disagreement(group: tuple[str, str, str], members: Mapping[int, Dump], *, c
     return None
 
 
-def _difference(entries: list[Entry]) -> str:
+def _difference(entries: list[RecordedCollective]) -> str:
     first = entries[0]
     if any(each.operation != first.operation for each in entries):
         return "operation"
@@ -443,7 +445,7 @@ def _difference(entries: list[Entry]) -> str:
     return "dtype" if any(each.dtypes != first.dtypes for each in entries) else ""
 
 
-def _odd(entries: Mapping[int, Entry]) -> list[int]:
+def _odd(entries: Mapping[int, RecordedCollective]) -> list[int]:
     """One rank for each of the first ways in which the collective was called, the rarest first."""
     ways: dict[str, list[int]] = {}
     for rank, entry in entries.items():
@@ -456,7 +458,7 @@ def _shown(group: tuple[str, str, str]) -> str:
 
 
 def _quoted(
-    group: tuple[str, str, str], members: Mapping[int, Dump], ranks: Iterable[int], number: int
+    group: tuple[str, str, str], members: Mapping[int, RankDump], ranks: Iterable[int], number: int
 ) -> tuple[Observed, ...]:
     """The collective of each rank, or the last one before it that the rank entered."""
     out = []

@@ -24,8 +24,8 @@ from doctor.logs.metrics.sources import MetricSource, in_folder, metric_file
 from doctor.logs.read import context as context_module
 from doctor.logs.read.appended import Last, rows_since
 from doctor.logs.read.dividing import BRIEF_FROM, Work, first_year, read_all
-from doctor.logs.read.layouts import NoLogs, Source, last_attempts, sources
-from doctor.logs.read.log import Reader, Settings
+from doctor.logs.read.layouts import LogSource, NoLogs, last_attempts, sources
+from doctor.logs.read.log import Reader, ReadSettings
 from doctor.logs.read.merging import case_of
 from doctor.logs.read.scan import Scanner
 from doctor.logs.read.streams import STDIN
@@ -34,7 +34,7 @@ from doctor.logs.read.streams import STDIN
 MOST_ENDS = 5
 
 
-class NotReadable(Exception):  # noqa: N818 - the user's file is at fault, the message says how
+class LogNotReadable(Exception):  # noqa: N818 - the user's file is at fault, the message says how
     """A log cannot be read; the message names it."""
 
 
@@ -60,7 +60,7 @@ class Gathered:
     year: int
 
 
-def lying_at(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[Source], list[MetricSource], Artifacts]:
+def lying_at(paths: Sequence[str], told: Sequence[str] = ()) -> tuple[list[LogSource], list[MetricSource], Artifacts]:
     """Logs, files of metrics, and what else a run leaves at the given paths.
 
     A folder needs to hold one of them, or one of the files that have told something already.
@@ -91,7 +91,7 @@ def _holds_logs(path: str) -> bool:
 
 
 def gather(
-    found: Sequence[Source],
+    found: Sequence[LogSource],
     scanner: Scanner,
     given: context_module.Given,
     table: MetricsCsv | None = None,
@@ -101,11 +101,11 @@ def gather(
     judge = Judge()
     year = first_year(found)
     scanner = scanner if table is None else scanner.for_a_table()
-    reader = Reader(scanner, Settings(year, brief=len(found) >= BRIEF_FROM, rows=table is not None))
+    reader = Reader(scanner, ReadSettings(year, brief=len(found) >= BRIEF_FROM, rows=table is not None))
     readings = read_all(found, reader, judge, work)
     unread = [each.error for each in readings if each.error]
     if unread and len(unread) == len(readings):
-        raise NotReadable("; ".join(unread))
+        raise LogNotReadable("; ".join(unread))
     told = [(place, *pair) for place, pair in enumerate(zip(found, readings, strict=True)) if not pair[1].error]
     unread += dict.fromkeys(each.cut_off for _, _, each in told if each.cut_off)
     lost = list(dict.fromkeys(each.lost for _, _, each in told if each.lost))
@@ -128,7 +128,7 @@ def gather(
     )
 
 
-def _last_of(source: Source, last: Last) -> str:
+def _last_of(source: LogSource, last: Last) -> str:
     told = ""
     if len(last.ends) > 1:
         told = f", the ones before it ended with {', '.join(last.ends[:MOST_ENDS])}"

@@ -13,7 +13,7 @@ from doctor.catalogue.fix import fixable
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import INFO
-from doctor.diagnosis.report import Diagnosis, Target
+from doctor.diagnosis.report import Diagnosis, Subject
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.logs import events
 from doctor.logs.artifacts import Artifacts
@@ -22,7 +22,7 @@ from doctor.logs.enriched import enriched
 from doctor.logs.failures import begun, hangs, loops
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
-from doctor.logs.gathered import MOST_ENDS, Gathered, NotReadable, gather, judged, lying_at
+from doctor.logs.gathered import MOST_ENDS, Gathered, LogNotReadable, gather, judged, lying_at
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
 from doctor.logs.metrics import courses, own_test, waste
@@ -35,7 +35,7 @@ from doctor.logs.read.scan import Scanner
 from doctor.logs.read.streams import STDIN
 from doctor.logs.recorded import Written
 from doctor.logs.stacks import judged as judged_stacks
-from doctor.logs.verdict import Beyond, Verdict, judge
+from doctor.logs.verdict import Beyond, RankedFindings, judge
 
 if TYPE_CHECKING:
     from doctor.logs.read.archives import Opened
@@ -51,7 +51,7 @@ class Postmortem:
 
     diagnosis: Diagnosis
     case: Case
-    ranked: Verdict
+    ranked: RankedFindings
     opened: Opened | None = None
     held: read.Capsules = read.Capsules()
     written: Written | None = None
@@ -105,7 +105,7 @@ def examine(
 
     Raises:
         NoLogs: nothing to read at the given paths.
-        NotReadable: a log cannot be read.
+        LogNotReadable: a log cannot be read.
 
     """
     started = time.monotonic()
@@ -120,7 +120,7 @@ def examine(
     end = _end(seen, found.findings, read_all=not (found.skipped or found.crashed))
     outcome = suppress(replace(found, seconds=time.monotonic() - started), ignored, None)
     spent = _wasted(seen.live, case, price)
-    target = Target(
+    target = Subject(
         files=seen.files,
         run_dir=run_dir,
         summary=(*_summary(case, seen.live), *end.witness, *(each.clause for each in spent), *_remarks(seen)),
@@ -137,7 +137,7 @@ def examine(
     return Postmortem(diagnosis, case, ranked, opened, seen.held, seen.written)
 
 
-def _outcome(seen: _Seen, opened: Opened | None, ranked: Verdict, catalogue: Catalogue) -> Outcome:
+def _outcome(seen: _Seen, opened: Opened | None, ranked: RankedFindings, catalogue: Catalogue) -> Outcome:
     """What was found, with what the processes held and what the source says; whatever the user wants to hear."""
     still = {each.problem.id for each in (seen.told.standstill, seen.beyond.still) if each}
     case = seen.gathered.case
@@ -251,14 +251,14 @@ def _opened(paths: Sequence[str], work: Work | None) -> Opened | None:
     """Archives among the paths, opened; None where there are none."""
     if not any(each.lower().endswith(ARCHIVES) for each in paths):
         return None
-    from doctor.logs.read.archives import Opened, Refused, is_archive
+    from doctor.logs.read.archives import ArchiveRefused, Opened, is_archive
 
     if work is not None and (packed := next(filter(is_archive, paths), None)):
-        raise NotReadable(f"`{packed}`: other machines cannot open archives; unpack it where all of them see it")
+        raise LogNotReadable(f"`{packed}`: other machines cannot open archives; unpack it where all of them see it")
     try:
         return Opened(paths)
-    except Refused as error:
-        raise NotReadable(str(error)) from None
+    except ArchiveRefused as error:
+        raise LogNotReadable(str(error)) from None
 
 
 def _beyond(gathered: Gathered, live: Live, beside: Artifacts, catalogue: Catalogue, told: events.Told) -> Beyond:

@@ -15,7 +15,7 @@ from pathlib import Path
 from doctor.base.patterns import later
 from doctor.base.record import record
 from doctor.base.scratch import Folder
-from doctor.logs.capsules.read import Capsule, Capsules, Failure, as_log
+from doctor.logs.capsules.read import Capsule, CapsuleFailure, Capsules, as_log
 from doctor.logs.events import exceptions_of
 
 #: file and function of the frames of `python -c`, and where a traceback names both
@@ -91,7 +91,7 @@ def _of_capsules(capsules: Capsules, paths: Sequence[str]) -> Iterator[Unprinted
             yield Unprinted(_stem(each.rank, each), as_log(each), each.path)
 
 
-def _asked(failure: Failure) -> bool:
+def _asked(failure: CapsuleFailure) -> bool:
     """Whether a shell asked `python -c 'import a'` and threw the answer's text away: a question, and no failure.
 
     veRL's scripts find their device so: https://github.com/verl-project/verl/tree/main/examples/grpo_trainer

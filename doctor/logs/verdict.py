@@ -20,7 +20,7 @@ from doctor.logs import events
 from doctor.logs.failures import mismatches, spoken, typeless, wrapped
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.chain import Link, chain
+from doctor.logs.failures.chain import ChainLink, chain
 from doctor.logs.failures.ends import breaks_off, end_of, is_bad, silent_ends
 from doctor.logs.failures.fates import HABIT, Fate, Fates, Judged
 from doctor.logs.failures.quotes import Quotes
@@ -69,18 +69,18 @@ class Beyond:
 
 
 @record
-class Verdict:
+class RankedFindings:
     """Findings, root cause first; whether one is known; the chain of consequences; our own crashes."""
 
     findings: tuple[Finding, ...]
     verdict: str
-    chain: tuple[Link, ...] = ()
+    chain: tuple[ChainLink, ...] = ()
     crashed: tuple[Crashed, ...] = ()
 
 
 def judge(
     case: Case, hits: Sequence[tuple[int, Hit]], counts: Mapping[int, int], catalogue: Catalogue, beyond: Beyond
-) -> Verdict:
+) -> RankedFindings:
     """Judge a case.
 
     Args:
@@ -117,7 +117,7 @@ def judge(
     checked, misjudged = joined(placed, case, catalogue.entries, catalogue.unknown, well=bool(end_of(case)))
     shown, mistaken = mismatches.told(checked, case, catalogue.entries, catalogue.unknown)
     answered, misheard = spoken.told(shown, case, catalogue.entries, catalogue.unknown)
-    return Verdict(answered, verdict, links, (*crashed, *misjudged, *mistaken, *misheard))
+    return RankedFindings(answered, verdict, links, (*crashed, *misjudged, *mistaken, *misheard))
 
 
 def _words_of_loss(case: Case, known: Sequence[Candidate]) -> dict[int, list[int]]:

@@ -27,7 +27,7 @@ from doctor.mend.journal_form import ABANDONED, BEGUN, DONE, SCHEMA, UNDONE, is_
 
 
 @dataclass
-class Entry:
+class JournalEntry:
     """A plan that was begun: its folder and what stands in `journal.json`."""
 
     folder: Path
@@ -88,18 +88,18 @@ def locked() -> Iterator[None]:
             yield
 
 
-def entries(cwd: Path) -> list[Entry]:
+def entries(cwd: Path) -> list[JournalEntry]:
     """Every plan that was begun in a working directory, oldest first; what cannot be read is left out."""
     found = []
     for path in sorted((state_folder(cwd) / "journal").glob("*/journal.json")):
         with suppress(OSError, ValueError, RecursionError):
             data = json.loads(path.read_bytes())
             if is_whole(data):
-                found.append(Entry(path.parent, data))
+                found.append(JournalEntry(path.parent, data))
     return found
 
 
-def apply(plan: Plan, cwd: Path, made: Contents | None = None, group: str | None = None) -> Entry:
+def apply(plan: Plan, cwd: Path, made: Contents | None = None, group: str | None = None) -> JournalEntry:
     """Do every step of a plan, in order; when one fails, those before it are taken back.
 
     Args:
@@ -124,12 +124,12 @@ def apply(plan: Plan, cwd: Path, made: Contents | None = None, group: str | None
         return _apply(plan, cwd, group)
 
 
-def _apply(plan: Plan, cwd: Path, group: str | None) -> Entry:
+def _apply(plan: Plan, cwd: Path, group: str | None) -> JournalEntry:
     now = time.time_ns()
     folder = state_folder(cwd) / "journal" / f"{now}-{plan.problem.replace('/', '.')}"
     folder.mkdir(parents=True, mode=0o700)
     head = {"schema": SCHEMA, "state": BEGUN, "started_ns": now, "cwd": str(cwd), "plan": plan.as_dict()}
-    entry = Entry(folder, {**head, "group": group, "steps": []})
+    entry = JournalEntry(folder, {**head, "group": group, "steps": []})
     entry.keep()
     try:
         for number, step in enumerate(plan.steps):
@@ -148,7 +148,7 @@ def _apply(plan: Plan, cwd: Path, group: str | None) -> Entry:
     return entry
 
 
-def undo(entry: Entry) -> None:
+def undo(entry: JournalEntry) -> None:
     """Take a plan back, last step first; files become what they were byte for byte.
 
     Raises:
@@ -158,7 +158,7 @@ def undo(entry: Entry) -> None:
     undo_all([entry])
 
 
-def undo_all(newest_first: Iterable[Entry]) -> None:
+def undo_all(newest_first: Iterable[JournalEntry]) -> None:
     """Take several plans back, the newest first; all of them or none.
 
     Raises:
@@ -178,7 +178,7 @@ def undo_all(newest_first: Iterable[Entry]) -> None:
         _take_back(entry)
 
 
-def standing_on(entries: Iterable[Entry], everything: Iterable[Entry]) -> list[Entry]:
+def standing_on(entries: Iterable[JournalEntry], everything: Iterable[JournalEntry]) -> list[JournalEntry]:
     """The plans to be taken back with some, newest first: themselves, and those that changed their files later."""
     wanted = {entry.folder for entry in entries}
     paths: set[str] = set()
@@ -189,7 +189,7 @@ def standing_on(entries: Iterable[Entry], everything: Iterable[Entry]) -> list[E
     return [entry for entry in reversed(list(everything)) if entry.folder in wanted]
 
 
-def recover(cwd: Path) -> list[Entry]:
+def recover(cwd: Path) -> list[JournalEntry]:
     """Take back what a killed doctor left half-done in a working directory.
 
     Raises:
@@ -228,7 +228,7 @@ def _has_other_names(path: str) -> bool:
     return os.path.lexists(path) and os.stat(path).st_nlink > 1  # noqa: PTH116
 
 
-def _change(entry: Entry, number: int, path: str, before: bytes | None, after: bytes, *, in_place: bool) -> None:
+def _change(entry: JournalEntry, number: int, path: str, before: bytes | None, after: bytes, *, in_place: bool) -> None:
     """Backup, journal, then the file itself: by rename, or in place where it has other names."""
     mode = 0o644 if before is None else stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116
     backup, target = entry.folder / f"{number}.before", entry.folder / f"{number}.after"
@@ -254,7 +254,7 @@ def _change(entry: Entry, number: int, path: str, before: bytes | None, after: b
     entry.keep()
 
 
-def _run(entry: Entry, step: Run) -> None:
+def _run(entry: JournalEntry, step: Run) -> None:
     record: dict[str, Any] = {"kind": "run", "state": BEGUN, "argv": step.argv, "undo_argv": step.undo_argv}
     entry.steps.append(record)
     entry.keep()
@@ -274,7 +274,7 @@ def _execute(argv: Any) -> None:
         raise Refused(msg)
 
 
-def _refuse_lost(entry: Entry, record: dict[str, Any], contents: dict[str, str]) -> None:
+def _refuse_lost(entry: JournalEntry, record: dict[str, Any], contents: dict[str, str]) -> None:
     """Nothing is taken back unless all of it can be; `contents` are those that plans taken back before will leave."""
     if record["kind"] == "run":
         if record["undo_argv"] is None and record["state"] == DONE:
@@ -292,7 +292,7 @@ def _refuse_lost(entry: Entry, record: dict[str, Any], contents: dict[str, str])
         raise Refused(msg)
 
 
-def _is_torn(entry: Entry, record: dict[str, Any]) -> bool:
+def _is_torn(entry: JournalEntry, record: dict[str, Any]) -> bool:
     """Whether a file is half-written: a doctor was killed while it wrote it in place."""
     if not record.get("in_place") or record["state"] == UNDONE:
         return False
@@ -303,7 +303,7 @@ def _is_torn(entry: Entry, record: dict[str, Any]) -> bool:
     return swap.is_torn(now, before, after) or swap.is_torn(now, after, before)
 
 
-def _take_back(entry: Entry) -> None:
+def _take_back(entry: JournalEntry) -> None:
     for record in reversed(entry.steps):
         if record["state"] == UNDONE:
             continue
@@ -318,7 +318,7 @@ def _take_back(entry: Entry) -> None:
     entry.keep()
 
 
-def _restore(entry: Entry, record: dict[str, Any]) -> None:
+def _restore(entry: JournalEntry, record: dict[str, Any]) -> None:
     path, temporary = Path(record["path"]), Path(record["temporary"])
     _clear(entry, record, temporary)
     now = digest(read_or_none(str(path)))
@@ -337,7 +337,7 @@ def _restore(entry: Entry, record: dict[str, Any]) -> None:
         _write(path, content, record["mode"], temporary, now)
 
 
-def _clear(entry: Entry, record: dict[str, Any], temporary: Path) -> None:
+def _clear(entry: JournalEntry, record: dict[str, Any], temporary: Path) -> None:
     """Take away what a killed doctor left beside the file; what somebody else had saved there is theirs.
 
     Raises:

@@ -30,7 +30,7 @@ from doctor.checks.rl import (
     weights_do_not_follow_the_rate,
 )
 from doctor.checks.rl.rewards import template_rewrites_history
-from doctor.diagnosis.report import Diagnosis, Target
+from doctor.diagnosis.report import Diagnosis, Subject
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.logs.capsules import looks
 from doctor.monitors.guard.first_step import FILE as INVENTORY
@@ -85,7 +85,7 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     skipped = outcome.skipped if outcome else ()
     number = outcome.checks_run if outcome else len(phases(session.rehearsed))
     whole = suppress(Outcome(findings, skipped, crashed, number, session.seconds), ignored, None)
-    target = Target(argv=session.argv, run_dir=str(session.run.path), summary=died.target.summary if died else ())
+    target = Subject(argv=session.argv, run_dir=str(session.run.path), summary=died.target.summary if died else ())
     return Diagnosis(
         "rehearse", target, whole, {each.id: each for each in entries}, language,
         session.seconds + time.monotonic() - began, fixes=died.fixes if died else frozenset(),
@@ -103,14 +103,14 @@ def _alarmed(session: Session) -> RunDir | None:
 
 def _examined(run: RunDir, session: Session, language: str) -> tuple[Diagnosis | None, Outcome | None]:
     """What the post-mortem says of a pass that failed; its own command is the user's, without what stood around it."""
-    from doctor.logs.gathered import NotReadable
+    from doctor.logs.gathered import LogNotReadable
     from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
 
     run.write_run(argv=list(session.argv))
     try:
         done = examine((str(run.path),), language=language, run_dir=str(run.path), context=(run.run_json,))
-    except (NoLogs, NotReadable) as error:
+    except (NoLogs, LogNotReadable) as error:
         return None, Outcome((), (Skipped("postmortem", str(error)),), (), 0, 0.0)
     return done.diagnosis, done.diagnosis.outcome
 

@@ -30,7 +30,7 @@ _HANG_S = 20.0
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, https://man7.org/linux/man-pages/man2/prctl.2.html
 
 
-class Process(Protocol):
+class StartedProcess(Protocol):
     """A process that has been started, as `subprocess.Popen` shows it."""
 
     @property
@@ -90,7 +90,13 @@ def run_pass(
 
 
 def go_on(
-    process: Process, argv: Sequence[str], run: RunDir, *, limit_s: float, idle_s: float, on_tick: Callable[[], None]
+    process: StartedProcess,
+    argv: Sequence[str],
+    run: RunDir,
+    *,
+    limit_s: float,
+    idle_s: float,
+    on_tick: Callable[[], None],
 ) -> Ended:
     """The same with a process that is there already.
 
@@ -113,7 +119,7 @@ def _begin(run: RunDir, argv: Sequence[str]) -> None:
     run.console.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _watched(process: Process, run: RunDir, limit_s: float, idle_s: float, on_tick: Callable[[], None]) -> Ended:
+def _watched(process: StartedProcess, run: RunDir, limit_s: float, idle_s: float, on_tick: Callable[[], None]) -> Ended:
     began, late, idle = time.monotonic(), False, Idle(run.path, idle_s)
     try:
         while process.poll() is None and not late:

@@ -13,7 +13,7 @@ Entry = Mapping[str, Any]
 
 
 @record
-class Phase:
+class RehearsalPhase:
     """One phase of the run.
 
     Args:
@@ -78,7 +78,7 @@ class Rehearsed:
         return last
 
 
-def phases(done: Rehearsed) -> tuple[Phase, ...]:
+def phases(done: Rehearsed) -> tuple[RehearsalPhase, ...]:
     """All phases in order, those of the resume from the second pass."""
     spoken = _speaker(done.entries)
     first = {each.name: each for each in _phases(spoken)}
@@ -88,7 +88,7 @@ def phases(done: Rehearsed) -> tuple[Phase, ...]:
     imports = _imports(spoken)
     if imports is not None:
         first["imports"] = imports
-    return tuple(first.get(name, Phase(name, "not_reached")) for name in PHASES)
+    return tuple(first.get(name, RehearsalPhase(name, "not_reached")) for name in PHASES)
 
 
 def _speaker(entries: Sequence[Entry]) -> list[Entry]:
@@ -106,7 +106,7 @@ def _speaker(entries: Sequence[Entry]) -> list[Entry]:
     return [each for each in entries if each["pid"] == most]
 
 
-def _phases(entries: Iterable[Entry]) -> list[Phase]:
+def _phases(entries: Iterable[Entry]) -> list[RehearsalPhase]:
     seconds: dict[str, float] = {}
     begun: dict[str, int] = {}
     errors: dict[str, str] = {}
@@ -124,12 +124,14 @@ def _phases(entries: Iterable[Entry]) -> list[Phase]:
         else:
             errors.pop(name, None)  # the program went on after an earlier failure
     return [
-        Phase(name, "broke" if name in errors else "open" if name in begun else "ok", spent, errors.get(name, ""))
+        RehearsalPhase(
+            name, "broke" if name in errors else "open" if name in begun else "ok", spent, errors.get(name, "")
+        )
         for name, spent in seconds.items()
     ]
 
 
-def _imports(entries: Sequence[Entry]) -> Phase | None:
+def _imports(entries: Sequence[Entry]) -> RehearsalPhase | None:
     """From the start of the process to the first thing that it did with what it had imported."""
     started = next((each for each in entries if each["kind"] == "process"), None)
     first = next((each for each in entries if each["kind"] == "phase"), None)
@@ -137,8 +139,8 @@ def _imports(entries: Sequence[Entry]) -> Phase | None:
         return None
     if first is None:
         attached = [each for each in entries if each["kind"] == "attached"]
-        return Phase("imports", "open" if attached else "not_reached")
-    return Phase("imports", "ok", (first["t_ns"] - started["t_ns"]) / 1e9)
+        return RehearsalPhase("imports", "open" if attached else "not_reached")
+    return RehearsalPhase("imports", "ok", (first["t_ns"] - started["t_ns"]) / 1e9)
 
 
 def left_out(done: Rehearsed) -> tuple[LeftOut, ...]:

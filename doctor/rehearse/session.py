@@ -14,7 +14,7 @@ from doctor.base.record import record
 from doctor.base.state import state_folder
 from doctor.monitors.inject.lay import lay
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings
 from doctor.rehearse.again import Keeping, keeping
 from doctor.rehearse.ahead import Known, known_of, making_ahead
 from doctor.rehearse.apart import Apart, apart
@@ -35,7 +35,7 @@ _COPY_IDLE_S = 20.0
 
 
 @record
-class Wishes:
+class RehearsalWishes:
     """What is asked of a rehearsal; durations in seconds."""
 
     steps: int = 2
@@ -60,7 +60,7 @@ class Session:
     """
 
     argv: tuple[str, ...]
-    wishes: Wishes
+    wishes: RehearsalWishes
     run: RunDir
     apart: Apart
     rehearsed: Rehearsed
@@ -92,7 +92,7 @@ class Session:
 
 def rehearse(
     argv: Sequence[str],
-    wishes: Wishes,
+    wishes: RehearsalWishes,
     guard: Mapping[str, Any],
     *,
     known: Known | None = None,
@@ -128,14 +128,14 @@ def rehearse(
 
 
 def _rehearsed(
-    argv: Sequence[str], wishes: Wishes, guard: Mapping[str, Any], run: RunDir, held: Apart,
+    argv: Sequence[str], wishes: RehearsalWishes, guard: Mapping[str, Any], run: RunDir, held: Apart,
     known: Known, on_tick: Callable[[Path], None],
 ) -> Session:  # fmt: skip
     root, began = run.path / "stage", time.monotonic()
     given = adapted(argv, known.python, known.framework)
     if not given.argv:
         return _parts(argv, wishes, guard, run, held, given.framework, on_tick)
-    settings = Settings(
+    settings = PassSettings(
         root, time.time_ns(), wishes.steps, wishes.scale, wishes.null, wishes.offline, held=held.held,
         deadline_s=wishes.deadline_s,
     )  # fmt: skip
@@ -186,7 +186,7 @@ def _anew(run: RunDir) -> RunDir:
 
 
 def _parts(
-    argv: Sequence[str], wishes: Wishes, guard: Mapping[str, Any], run: RunDir, held: Apart, framework: str,
+    argv: Sequence[str], wishes: RehearsalWishes, guard: Mapping[str, Any], run: RunDir, held: Apart, framework: str,
     on_tick: Callable[[Path], None],
 ) -> Session:  # fmt: skip
     """Rehearse data and reward of a framework whose workers cannot run here; nothing where it names neither."""
@@ -194,7 +194,7 @@ def _parts(
     if made is None:
         return Session(tuple(argv), wishes, run, held, Rehearsed(), (), framework=framework)
     root = run.path / "stage"
-    settings = Settings(
+    settings = PassSettings(
         root, time.time_ns(), wishes.steps, "real", wishes.null, wishes.offline, held=held.held,
         deadline_s=wishes.deadline_s,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def _laid(run: RunDir, guard: Mapping[str, Any]) -> dict[str, str]:
     return lay(run, {"lang": "en", "witness": True, **guard}, also=_CARRIED)
 
 
-def _variables(run: RunDir, own: Mapping[str, str], settings: Settings, wishes: Wishes) -> dict[str, str]:
+def _variables(run: RunDir, own: Mapping[str, str], settings: PassSettings, wishes: RehearsalWishes) -> dict[str, str]:
     """The environment of a pass: the user's own, the hook, and trackers that are off."""
     path = run.path / "rehearsal.json"
     path.write_text(settings.as_json(), encoding="utf-8")

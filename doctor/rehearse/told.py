@@ -8,12 +8,12 @@ from typing import Any
 
 from doctor.monitors.rehearse.arguments import COMPLETION
 from doctor.rehearse.record import Rehearsed, left_out
-from doctor.rehearse.session import Session, Wishes
+from doctor.rehearse.session import RehearsalWishes, Session
 from doctor.rehearse.updates import unseen
 from doctor.rehearse.words import REASONS, SENTENCES
 
 
-def beforehand(wishes: Wishes, *, gpu: bool, nodes: int, language: str) -> list[str]:
+def beforehand(wishes: RehearsalWishes, *, gpu: bool, nodes: int, language: str) -> list[str]:
     """What this rehearsal cannot show, as far as it is known before it begins.
 
     Args:

@@ -44,7 +44,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ProcessRow:
     """One process of a tree: depth below its top, one-letter state, kernel function it waits in, innermost frame."""
 
     pid: int
@@ -79,7 +79,7 @@ def draw_orphan(orphan: Any, console: Console, language: str) -> None:
         console.print(Padding(Text(redact_text(line), style="dim"), (0, 0, 0, 4), expand=False))
 
 
-def draw_tree(rows: Sequence[Row], console: Console, language: str) -> None:
+def draw_tree(rows: Sequence[ProcessRow], console: Console, language: str) -> None:
     """The processes of a run and where each of them is."""
     words = WORDS[language]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

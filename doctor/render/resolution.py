@@ -45,7 +45,7 @@ _NAMES_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Change:
+class SolutionChange:
     """What a solution does: names and versions, (name, old, new) of what is replaced."""
 
     added: tuple[tuple[str, str], ...] = ()
@@ -68,7 +68,7 @@ class Resolution:
     """
 
     title: str
-    change: Change
+    change: SolutionChange
     limits: tuple[tuple[str, str, str], ...] = ()
     mind: tuple[tuple[str, str, str], ...] = ()
     unseen: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def draw(result: Resolution, console: Console, language: str) -> None:
 
 
 def draw_conflict(
-    title: str, proof: str, ways: Iterable[tuple[str, Change | None]], limits: tuple[tuple[str, str, str], ...],
+    title: str, proof: str, ways: Iterable[tuple[str, SolutionChange | None]], limits: tuple[tuple[str, str, str], ...],
     console: Console, language: str,
 ) -> None:  # fmt: skip
     """Print why there is no solution, and which wish to give up."""
@@ -152,7 +152,7 @@ def _draw_limits(limits: tuple[tuple[str, str, str], ...], console: Console, wor
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
-def _draw_change(change: Change, console: Console, words: Mapping[str, str], *, brief: bool = False) -> None:
+def _draw_change(change: SolutionChange, console: Console, words: Mapping[str, str], *, brief: bool = False) -> None:
     if not change.added and not change.replaced:
         console.print(Text(f"  {words['nothing_new']}" if brief else words["fits"], style="green"))
         return

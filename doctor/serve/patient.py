@@ -28,7 +28,7 @@ def lay(run: Path) -> Path:
     return folder
 
 
-def variables(folder: Path | str, chosen: settings.Settings, environ: Mapping[str, str]) -> dict[str, str]:
+def variables(folder: Path | str, chosen: settings.ServerBounds, environ: Mapping[str, str]) -> dict[str, str]:
     """What the server's environment gets besides the user's."""
     before = environ.get("PYTHONPATH")
     site = os.path.join(folder, "site")  # noqa: PTH118 - a placeholder where nothing is started

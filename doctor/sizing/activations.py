@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from doctor.base.record import record
 from doctor.sizing.setup import Setup
-from doctor.sizing.shape import Shape
+from doctor.sizing.shape import ModelShape
 
 
 @record
@@ -77,7 +77,7 @@ def _attention(setup: Setup) -> float:
     return found
 
 
-def _normed_heads(shape: Shape) -> bool:
+def _normed_heads(shape: ModelShape) -> bool:
     return shape.family.startswith(("qwen3", "gemma3", "olmo2"))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from doctor.base.record import record
 from doctor.sizing import vision
-from doctor.sizing.shape import Matrix, Shape
+from doctor.sizing.shape import Matrix, ModelShape
 
 Config = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ TEXT_OF = {
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
 
 
-def shape_of(config: Config, name: str = "") -> Shape:
+def shape_of(config: Config, name: str = "") -> ModelShape:
     """Count a model.
 
     Args:
@@ -128,7 +128,7 @@ class _Builder:
         self.kv_heads = given or (self.family.kv_heads if self.known else None) or self.heads
         self.head_dim = _number(config, "head_dim") or self.family.head_dim or self.hidden // self.heads
 
-    def shape(self, name: str) -> Shape:
+    def shape(self, name: str) -> ModelShape:
         attention, attention_vectors, cache = self._latent() if self.family.latent else self._attention()
         sparse = self._expert_layers()
         dense = self.layers - sparse
@@ -136,7 +136,7 @@ class _Builder:
         ffn += self._dense(dense) if dense else ()
         tied = self.config.get("tie_word_embeddings")
         vectors = self.layers * (self.family.norms * self.hidden + attention_vectors) + self.hidden
-        return Shape(
+        return ModelShape(
             name=name,
             family=self.kind,
             hidden=self.hidden,

@@ -24,7 +24,7 @@ PHASES = ("generation", "update", "step")
 
 
 @record
-class Part:
+class MemoryPart:
     """Bytes of one kind, at least, as estimated and at most."""
 
     key: str
@@ -34,11 +34,11 @@ class Part:
 
 
 @record
-class Phase:
+class MemoryPhase:
     """What is on a GPU in a phase."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[MemoryPart, ...]
 
     @property
     def low(self) -> float:
@@ -60,20 +60,20 @@ class Phase:
 class Budget:
     """Phases of a GPU that trains, what a host holds, and the engine's own account (None without vLLM)."""
 
-    phases: tuple[Phase, ...]
-    host: Part
+    phases: tuple[MemoryPhase, ...]
+    host: MemoryPart
     states: States
-    engine: engine.Engine | None = None
+    engine: engine.EngineMemory | None = None
 
     @property
-    def peak(self) -> Phase:
+    def peak(self) -> MemoryPhase:
         """The most demanding phase."""
         return max(self.phases, key=lambda each: each.likely)
 
 
-def part(key: str, likely: float, margin: float) -> Part:
+def part(key: str, likely: float, margin: float) -> MemoryPart:
     """A part with the same uncertainty both ways."""
-    return Part(key, likely * (1 - margin), likely, likely * (1 + margin))
+    return MemoryPart(key, likely * (1 - margin), likely, likely * (1 + margin))
 
 
 def budget_of(setup: Setup) -> Budget:
@@ -91,28 +91,28 @@ def budget_of(setup: Setup) -> Budget:
     update = [*resident, *_update(setup, states), *_share(setup, served)]
     step = [*resident, *_step(states), *_share(setup, served)]
     phases = tuple(
-        Phase(name, tuple(each for each in (*parts, _slack(parts)) if each.high > 0))
+        MemoryPhase(name, tuple(each for each in (*parts, _slack(parts)) if each.high > 0))
         for name, parts in (("generation", generation), ("update", update), ("step", step))
     )
-    return Budget(phases, Part("host", *host_of(setup, states)), states, served)
+    return Budget(phases, MemoryPart("host", *host_of(setup, states)), states, served)
 
 
-def _slack(parts: Iterable[Part]) -> Part:
+def _slack(parts: Iterable[MemoryPart]) -> MemoryPart:
     """What the allocator holds and nobody uses: between nothing and twice the assumed share of what comes and goes."""
     lasting = {"weights", "optimizer", "reference", "buckets", "context", "engine", "asleep"}
     moving = sum(each.likely for each in parts if each.key not in lasting)
-    return Part("slack", 0, moving * FRAGMENTATION, moving * 2 * FRAGMENTATION)
+    return MemoryPart("slack", 0, moving * FRAGMENTATION, moving * 2 * FRAGMENTATION)
 
 
-def _kept_gradients(setup: Setup, states: States) -> list[Part]:
+def _kept_gradients(setup: Setup, states: States) -> list[MemoryPart]:
     """ZeRO-3 keeps the buffer of its part of the gradients between steps; others give them back."""
     return [part("gradients", states.gradients, COUNTED)] if setup.stage == 3 else []
 
 
-def _generation(setup: Setup, served: engine.Engine | None) -> list[Part]:
+def _generation(setup: Setup, served: engine.EngineMemory | None) -> list[MemoryPart]:
     """While completions are made: the engine's share, or the trainer's own cache; and the weights' way there."""
     if served is not None and setup.rollout.engine == "colocate":
-        return [Part("engine", served.share, served.share, served.share), _transfer(setup)]
+        return [MemoryPart("engine", served.share, served.share, served.share), _transfer(setup)]
     if setup.rollout.engine == "server":
         return [_transfer(setup)]
     sequences = setup.batch * setup.generation_steps
@@ -120,13 +120,13 @@ def _generation(setup: Setup, served: engine.Engine | None) -> list[Part]:
     logits = sequences * setup.shape.vocabulary * 4 * 2  # next-token scores in 32 bit, and their sorted copy
     whole = setup.shape.parameters * setup.compute_width if setup.shards_weights else 0
     return [
-        Part("cache", cache, cache, cache * 1.5),  # a growing cache is copied when it grows
+        MemoryPart("cache", cache, cache, cache * 1.5),  # a growing cache is copied when it grows
         part("logits", logits, ASSUMED),
         part("gathered", whole, COUNTED),
     ]
 
 
-def _transfer(setup: Setup) -> Part:
+def _transfer(setup: Setup) -> MemoryPart:
     """Weights on their way to the engine: one gathered parameter at a time; with LoRA the whole model under ZeRO-3.
 
     https://github.com/huggingface/trl/blob/main/trl/generation/vllm_generation.py, `_iter_named_params`
@@ -139,16 +139,16 @@ def _transfer(setup: Setup) -> Part:
     return part("transfer", max(setup.shape.embedding, setup.shape.largest_layer // 2) * width, ESTIMATED)
 
 
-def _share(setup: Setup, served: engine.Engine | None) -> list[Part]:
+def _share(setup: Setup, served: engine.EngineMemory | None) -> list[MemoryPart]:
     """What a colocated engine holds while the trainer works."""
     if served is None or setup.rollout.engine != "colocate":
         return []
     if setup.rollout.sleep:
-        return [Part("asleep", 0.25 * GIB, 1.0 * GIB, 2.0 * GIB)]
-    return [Part("engine", served.share, served.share, served.share)]
+        return [MemoryPart("asleep", 0.25 * GIB, 1.0 * GIB, 2.0 * GIB)]
+    return [MemoryPart("engine", served.share, served.share, served.share)]
 
 
-def _update(setup: Setup, states: States) -> list[Part]:
+def _update(setup: Setup, states: States) -> list[MemoryPart]:
     """The larger of two moments: backward's begin with all activations, or its end with all gradients."""
     found = activations.activations_of(setup)
     begun = states.gradients if keeps_gradients(setup) else 0
@@ -163,7 +163,7 @@ def _update(setup: Setup, states: States) -> list[Part]:
         head, copies = backward, 0
     early = begun + found.kept + max(head, found.layer + found.working) + copies
     late = states.gradients + found.layer + found.working + 4 * setup.shape.embedding * (setup.lora is None)
-    gathered = Part("gathered", states.gathered_low, (states.gathered_low + states.gathered_high) / 2,
+    gathered = MemoryPart("gathered", states.gathered_low, (states.gathered_low + states.gathered_high) / 2,
                     states.gathered_high)  # fmt: skip
     if early >= late:
         output = max(0, head - found.layer - found.working)
@@ -193,6 +193,6 @@ def _margin(setup: Setup) -> float:
     return ESTIMATED if plain else 2 * ESTIMATED
 
 
-def _step(states: States) -> list[Part]:
+def _step(states: States) -> list[MemoryPart]:
     """The optimizer's step: gradients of a whole step, and DeepSpeed's 32-bit copy of its part."""
     return [part("gradients", states.gradients, COUNTED), part("step_copy", states.step_copy, ESTIMATED)]

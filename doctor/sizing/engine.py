@@ -23,7 +23,7 @@ _OUTSIDE_BYTES = 0.5 * GIB  # CUDA graphs' and attention kernels' workspaces: as
 
 
 @record
-class Engine:
+class EngineMemory:
     """One GPU of an engine.
 
     Args:
@@ -47,14 +47,14 @@ class Engine:
     longest: int
 
 
-def engine_of(setup: Setup) -> Engine | None:
+def engine_of(setup: Setup) -> EngineMemory | None:
     """The engine of a setup; None when the trainer generates itself."""
     if setup.rollout.engine == "none":
         return None
     return of(setup, setup.rollout.tensor_parallel)
 
 
-def of(setup: Setup, ranks: int) -> Engine:
+def of(setup: Setup, ranks: int) -> EngineMemory:
     """The engine with so many GPUs for one copy of the weights."""
     shape, rollout = setup.shape, setup.rollout
     colocated = rollout.engine == "colocate"
@@ -68,7 +68,7 @@ def of(setup: Setup, ranks: int) -> Engine:
     token = cache_per_token(setup, ranks)
     tokens = max(0, int(cache / token))
     longest = rollout.max_model_length or setup.sequence
-    return Engine(
+    return EngineMemory(
         share=share,
         weights=weights,
         working=working + _OUTSIDE_BYTES,

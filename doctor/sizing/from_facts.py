@@ -100,12 +100,12 @@ def _model_name(training: Training | None, model: Any) -> str | None:
 
 def config_of(folder: Path) -> Mapping[str, Any] | None:
     """Content of `config.json` in a folder (or of the file itself); None when there is none that can be read."""
-    from doctor.readers.script.python_source import NotReadable, read_regular
+    from doctor.readers.script.python_source import SourceNotReadable, read_regular
 
     path = folder if folder.suffix == ".json" else folder / "config.json"
     try:
         content = json.loads(read_regular(str(path), 16 << 20))
-    except (NotReadable, ValueError, RecursionError):
+    except (SourceNotReadable, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
 

@@ -21,7 +21,7 @@ ACCELERATE, TRAINING = "accelerate.yaml", "grpo.yaml"
 
 
 @record
-class Launch:
+class LaunchAdvice:
     """What to write and what to type.
 
     Args:
@@ -43,7 +43,7 @@ def launch_of(
     trl: str | None = None,
     folder: str = "",
     known: Callable[[str], bool] = lambda _: True,
-) -> Launch:
+) -> LaunchAdvice:
     """Files and commands.
 
     Args:
@@ -65,7 +65,7 @@ def launch_of(
     if setup.rollout.engine == "server":
         commands.append(_server(setup, model, trl))
     commands.append(_trainer(setup, script, folder))
-    return Launch(files, tuple(commands))
+    return LaunchAdvice(files, tuple(commands))
 
 
 def deepspeed_name(setup: Setup) -> str:

@@ -17,7 +17,7 @@ from doctor.sizing.batches import Batches, batches_of
 from doctor.sizing.budget import Budget, budget_of
 from doctor.sizing.engine import SERVER_SHARE, possible_ranks
 from doctor.sizing.setup import GIB, Buffers, Hardware, Lora, Rollout, Setup
-from doctor.sizing.shape import Shape
+from doctor.sizing.shape import ModelShape
 from doctor.sizing.verdict import Advice, FitVerdict, judge, smallest_strategy
 
 Note = tuple[str, Mapping[str, str]]
@@ -35,7 +35,7 @@ class PlanError(ValueError):
 
 
 @record
-class Plan:
+class SizingPlan:
     """A plan: the request as understood, what it needs, whether it fits, and how to start it.
 
     Args:
@@ -49,7 +49,7 @@ class Plan:
     verdict: FitVerdict
     advice: Advice | None
     batches: Batches
-    launch: launch.Launch
+    launch: launch.LaunchAdvice
     notes: tuple[Note, ...]
     chosen: tuple[str, ...] = ()
     step_seconds: float | None = None
@@ -57,7 +57,7 @@ class Plan:
 
 def make(
     model: str | None, argv: tuple[str, ...], options: Mapping[str, Any], cwd: Path, environ: Mapping[str, str]
-) -> Plan:
+) -> SizingPlan:
     """Plan a run.
 
     Args:
@@ -93,11 +93,15 @@ def make(
 
 
 def _judged(
-    setup: Setup, values: Mapping[str, Any], started: launch.Launch, notes: tuple[Note, ...], chosen: tuple[str, ...]
-) -> Plan:
+    setup: Setup,
+    values: Mapping[str, Any],
+    started: launch.LaunchAdvice,
+    notes: tuple[Note, ...],
+    chosen: tuple[str, ...],
+) -> SizingPlan:
     """The plan of a setup that is complete."""
     budget, seconds = budget_of(setup), values.get("step_seconds")
-    return Plan(
+    return SizingPlan(
         setup=setup,
         budget=budget,
         verdict=judge(setup, budget),
@@ -132,7 +136,7 @@ def _shape(
     cwd: Path,
     environ: Mapping[str, str],
     notes: list[Note],
-) -> tuple[Shape, str]:
+) -> tuple[ModelShape, str]:
     """The model's shape, and what to call it in commands."""
     if options.get("params") is not None:
         if model is not None:
@@ -156,13 +160,13 @@ def _shape(
     return _from_files(model, cwd, environ, notes), model
 
 
-def _by_name(model: str, notes: list[Note]) -> Shape:
+def _by_name(model: str, notes: list[Note]) -> ModelShape:
     """A model that is not here, by the size in its name."""
     notes.append(("not_here", {"model": model}))
     return _assumed(sizes.nominal(sizes.in_name(model) or ""), notes)
 
 
-def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[Note]) -> Shape:
+def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[Note]) -> ModelShape:
     from doctor.readers.files import model_files
 
     path = cwd / model
@@ -195,7 +199,7 @@ def _from_files(model: str, cwd: Path, environ: Mapping[str, str], notes: list[N
     return _checked(shape_of(config, model), parameters, notes)
 
 
-def _checked(shape: Shape, parameters: int | None, notes: list[Note]) -> Shape:
+def _checked(shape: ModelShape, parameters: int | None, notes: list[Note]) -> ModelShape:
     """The shape, set to the number of parameters in the weight files where it is another."""
     if parameters and abs(parameters / shape.parameters - 1) > _ON_DISK:
         notes.append(("on_disk", {"counted": f"{shape.parameters:,}", "stored": f"{parameters:,}"}))
@@ -204,7 +208,7 @@ def _checked(shape: Shape, parameters: int | None, notes: list[Note]) -> Shape:
     return _assumed(shape, notes)
 
 
-def _assumed(shape: Shape, notes: list[Note]) -> Shape:
+def _assumed(shape: ModelShape, notes: list[Note]) -> ModelShape:
     notes.extend((f"assumed_{key}", values) for key, values in shape.assumed)
     return shape
 
@@ -254,7 +258,7 @@ def _host_bytes(given: Mapping[str, Any]) -> int | None:
 
 
 def _setup(
-    shape: Shape,
+    shape: ModelShape,
     hardware: Hardware,
     values: Mapping[str, Any],
     given: Mapping[str, Any],
@@ -310,7 +314,7 @@ def _rollout(values: Mapping[str, Any]) -> Rollout:
     )
 
 
-def _lora(shape: Shape, values: Mapping[str, Any]) -> Lora | None:
+def _lora(shape: ModelShape, values: Mapping[str, Any]) -> Lora | None:
     """The adapter that is asked for, None without one."""
     if not values.get("lora"):
         return None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.sizing.budget import Phase
-from doctor.sizing.engine import Engine
-from doctor.sizing.planning import Plan
+from doctor.sizing.budget import MemoryPhase
+from doctor.sizing.engine import EngineMemory
+from doctor.sizing.planning import SizingPlan
 from doctor.sizing.setup import Rollout, Setup
 from doctor.sizing.verdict import Advice
 from doctor.sizing.words import WORDS
 
 
-def as_dict(plan: Plan, language: str) -> dict[str, Any]:
+def as_dict(plan: SizingPlan, language: str) -> dict[str, Any]:
     """The plan as JSON takes it; the notes in the language asked for."""
     words, verdict, advice, batches = WORDS[language], plan.verdict, plan.advice, plan.batches
     return {
@@ -64,7 +64,7 @@ def _request(setup: Setup) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _phase(phase: Phase) -> dict[str, Any]:
+def _phase(phase: MemoryPhase) -> dict[str, Any]:
     parts = [
         {"name": each.key, "low_bytes": round(each.low), "bytes": round(each.likely), "high_bytes": round(each.high)}
         for each in phase.parts
@@ -75,7 +75,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _engine(served: Engine, rollout: Rollout) -> dict[str, Any]:
+def _engine(served: EngineMemory, rollout: Rollout) -> dict[str, Any]:
     return {
         "mode": rollout.engine, "share": rollout.share, "share_bytes": round(served.share),
         "weights_bytes": round(served.weights), "working_bytes": round(served.working),

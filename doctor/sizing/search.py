@@ -17,7 +17,7 @@ from doctor.base.record import replace
 from doctor.sizing import engine
 from doctor.sizing.engine import SERVER_SHARE
 from doctor.sizing.setup import Lora, Setup
-from doctor.sizing.verdict import FITS, UNSURE, Advice, Step, spelled, verdict_of
+from doctor.sizing.verdict import FITS, UNSURE, Advice, SettingChange, spelled, verdict_of
 
 #: combinations that are tried, and those that are shown
 MOST_TRIED, MOST_SHOWN = 6000, 3
@@ -77,16 +77,16 @@ def _in_order(settings: Sequence[Sequence[Move]]) -> Iterator[tuple[Move, ...]]:
                 heappush(heap, (sum(moves[one].price for moves, one in zip(settings, after, strict=True)), after))
 
 
-def _applied(setup: Setup, moves: Sequence[Move]) -> tuple[Step, ...]:
+def _applied(setup: Setup, moves: Sequence[Move]) -> tuple[SettingChange, ...]:
     """The changes one after another; () where one of them cannot be."""
-    changes: list[Step] = []
+    changes: list[SettingChange] = []
     for move in moves:
         if not move.key:
             continue
         changed = move.make(setup)
         if changed is None or changed == setup:
             return ()
-        changes.append(Step(move.key, *_told(move.key, setup, changed), changed))
+        changes.append(SettingChange(move.key, *_told(move.key, setup, changed), changed))
         setup = changed
     return tuple(changes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from doctor.base.record import record
-from doctor.sizing.shape import Matrix, Shape
+from doctor.sizing.shape import Matrix, ModelShape
 
 GIB = 1024**3
 #: bytes of an element
@@ -23,14 +23,14 @@ class Lora:
     targets: tuple[str, ...] = ("all-linear",)
     width: float = 4  # PEFT keeps adapters in float32 (`autocast_adapter_dtype`)
 
-    def at(self, shape: Shape) -> tuple[Matrix, ...]:
+    def at(self, shape: ModelShape) -> tuple[Matrix, ...]:
         """Matrices that get an adapter. PEFT's `all-linear` takes every `nn.Linear` but the output layer."""
         plain = [each for each in shape.matrices if not each.expert and each.name != "router"]
         if "all-linear" in self.targets:
             return tuple(plain)
         return tuple(each for each in plain if each.name in self.targets)
 
-    def parameters(self, shape: Shape) -> int:
+    def parameters(self, shape: ModelShape) -> int:
         """Trainable parameters: rank x (inputs + outputs) for each matrix (https://arxiv.org/abs/2106.09685)."""
         return sum(each.count * self.rank * (each.inputs + each.outputs) for each in self.at(shape))
 
@@ -112,7 +112,7 @@ class Setup:
 
     """
 
-    shape: Shape
+    shape: ModelShape
     hardware: Hardware
     strategy: str = "zero2"
     offload_optimizer: bool = False

@@ -37,7 +37,7 @@ class Matrix:
 
 
 @record
-class Shape:
+class ModelShape:
     """The numbers of a model that its memory depends on.
 
     Args:
@@ -110,10 +110,10 @@ class Shape:
         """Layers that have a router."""
         return sum(each.count for each in self.matrices if each.name == "router")
 
-    def renamed(self, name: str, assumption: Assumption) -> Shape:
+    def renamed(self, name: str, assumption: Assumption) -> ModelShape:
         """The same shape under the name of what it stands for."""
         return replace(self, name=name, exact=False, assumed=(*self.assumed, assumption))
 
-    def scaled(self, parameters: int, name: str, assumption: Assumption) -> Shape:
+    def scaled(self, parameters: int, name: str, assumption: Assumption) -> ModelShape:
         """The same shape with another total: the difference lies nowhere in particular."""
         return replace(self.renamed(name, assumption), other=self.other + parameters - self.parameters)

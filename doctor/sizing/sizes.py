@@ -9,7 +9,7 @@ from typing import Any
 
 from doctor.sizing import cards
 from doctor.sizing.architecture import shape_of
-from doctor.sizing.shape import Shape
+from doctor.sizing.shape import ModelShape
 
 
 class SizeError(ValueError):
@@ -71,7 +71,7 @@ def in_name(name: str) -> str | None:
     return None
 
 
-def nominal(text: str) -> Shape:
+def nominal(text: str) -> ModelShape:
     """A shape for a size: that of the nearest published model, stretched where it is not near.
 
     Raises:
@@ -86,7 +86,7 @@ def nominal(text: str) -> Shape:
     return of_parameters(round(wanted), text, experts=found["active"] is not None, rounded=True)
 
 
-def of_parameters(parameters: int, name: str = "", *, experts: bool = False, rounded: bool = False) -> Shape:
+def of_parameters(parameters: int, name: str = "", *, experts: bool = False, rounded: bool = False) -> ModelShape:
     """A shape with so many parameters.
 
     Raises:

@@ -30,7 +30,7 @@ class FitVerdict:
 
 
 @record
-class Step:
+class SettingChange:
     """A change of one setting: a key for its words, the values before and after, and the setup that comes of it."""
 
     key: str
@@ -43,7 +43,7 @@ class Step:
 class Advice:
     """What to change: the changes in order, whether with all of them it fits, and what would do instead."""
 
-    changes: tuple[Step, ...]
+    changes: tuple[SettingChange, ...]
     verdict: FitVerdict
     others: tuple[Advice, ...] = ()
 

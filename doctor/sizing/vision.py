@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.base.record import replace
-from doctor.sizing.shape import Matrix, Shape
+from doctor.sizing.shape import Matrix, ModelShape
 
 Config = Mapping[str, Any]
 #: defaults of the configuration classes, for files that leave them out
@@ -25,7 +25,7 @@ _SIGLIP = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 1
            "image_size": 224, "patch_size": 16}  # fmt: skip
 
 
-def with_tower(shape: Shape, config: Config, kind: str) -> Shape:
+def with_tower(shape: ModelShape, config: Config, kind: str) -> ModelShape:
     """The shape with the image tower of its configuration, if it has one."""
     given = config.get("vision_config")
     if not isinstance(given, Mapping):

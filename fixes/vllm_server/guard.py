@@ -18,7 +18,16 @@ from doctor.base.redact import redact_text
 from doctor.fixes.vllm_server import processes, record, state
 from doctor.fixes.vllm_server.death import DEATH, EngineDeadError, known
 from doctor.fixes.vllm_server.health import HEALTH
-from doctor.fixes.vllm_server.requests import DEMO, GENERATING, Receive, Refused, check_key, checked, header, path_of
+from doctor.fixes.vllm_server.requests import (
+    DEMO,
+    GENERATING,
+    Receive,
+    RequestRefused,
+    check_key,
+    checked,
+    header,
+    path_of,
+)
 from doctor.fixes.vllm_server.settings import SETTINGS
 
 Scope = dict[str, Any]
@@ -43,13 +52,13 @@ def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
     def load_guarded(self: Any) -> Any:
         result = original(self)
         if getattr(self, "interface", "asgi3") == "asgi3":
-            self.loaded_app = Guard(self.loaded_app)
+            self.loaded_app = RequestGuard(self.loaded_app)
         return result
 
     return load_guarded
 
 
-class Guard:
+class RequestGuard:
     """An ASGI application around another."""
 
     def __init__(self, application: Application) -> None:
@@ -68,9 +77,9 @@ class Guard:
                 return
             if scope["method"] == "POST":
                 if HEALTH.draining and path in GENERATING:
-                    raise Refused(503, "shutting_down", "the server is shutting down")  # noqa: TRY301
+                    raise RequestRefused(503, "shutting_down", "the server is shutting down")  # noqa: TRY301
                 receive = await checked(scope, receive, SETTINGS)
-        except Refused as exc:
+        except RequestRefused as exc:
             await answer(send, exc.status, told(exc.kind, exc.message))
             return
         await self._pass_on(scope, receive, send, generates=scope["method"] == "POST" and path in GENERATING)
@@ -175,7 +184,7 @@ class Exchange:
     async def finish(self, *, demo: bool) -> None:
         """Tell what was held back, or that the answer breaks off."""
         error = self.errors[0] if self.errors else None
-        if isinstance(error, Refused):
+        if isinstance(error, RequestRefused):
             self.status = error.status
             await answer(self._send, error.status, told(error.kind, error.message))
         elif error is not None and demo and (self._held or self.status is None) and of_client(error):

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
-from doctor.fixes.vllm_server.settings import Settings
+from doctor.fixes.vllm_server.settings import ServerBounds
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
@@ -21,7 +21,7 @@ GENERATING = frozenset(
 _PROMPTS = ("prompt", "prompts", "messages", "input")
 
 
-class Refused(Exception):  # noqa: N818 - an answer to the client
+class RequestRefused(Exception):  # noqa: N818 - an answer to the client
     """The request is not let through: HTTP status, a short kind and one sentence."""
 
     def __init__(self, status: int, kind: str, message: str) -> None:
@@ -45,11 +45,11 @@ def header(scope: Mapping[str, Any], name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
 
 
-def check_key(scope: Mapping[str, Any], settings: Settings) -> None:
+def check_key(scope: Mapping[str, Any], settings: ServerBounds) -> None:
     """The demo server asks for no key; where VLLM_API_KEY is set, one is asked for all the same.
 
     Raises:
-        Refused: no or a wrong key.
+        RequestRefused: no or a wrong key.
 
     """
     key = os.environ.get("VLLM_API_KEY")
@@ -57,14 +57,14 @@ def check_key(scope: Mapping[str, Any], settings: Settings) -> None:
         return
     scheme, _, given = header(scope, b"authorization").partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), key.encode()):
-        raise Refused(401, "unauthorized", "this server requires `Authorization: Bearer KEY`")
+        raise RequestRefused(401, "unauthorized", "this server requires `Authorization: Bearer KEY`")
 
 
-async def checked(scope: Mapping[str, Any], receive: Receive, settings: Settings) -> Receive:
+async def checked(scope: Mapping[str, Any], receive: Receive, settings: ServerBounds) -> Receive:
     """The same request, read and found good; what is no JSON by its header is only measured.
 
     Raises:
-        Refused: it is too large, malformed or holds too many prompts.
+        RequestRefused: it is too large, malformed or holds too many prompts.
 
     """
     stated = header(scope, b"content-length")
@@ -82,11 +82,11 @@ async def checked(scope: Mapping[str, Any], receive: Receive, settings: Settings
     return _again(body, receive)
 
 
-def _too_large(settings: Settings) -> Refused:
-    return Refused(413, "request_too_large", f"the request is larger than {settings.request_bytes} bytes")
+def _too_large(settings: ServerBounds) -> RequestRefused:
+    return RequestRefused(413, "request_too_large", f"the request is larger than {settings.request_bytes} bytes")
 
 
-def _measured(original: Receive, settings: Settings) -> Receive:
+def _measured(original: Receive, settings: ServerBounds) -> Receive:
     """Count what passes; a body without a stated length ends where it grows too large."""
     seen = 0
 
@@ -101,7 +101,7 @@ def _measured(original: Receive, settings: Settings) -> Receive:
     return counting
 
 
-async def _read(receive: Receive, settings: Settings) -> Optional[bytes]:
+async def _read(receive: Receive, settings: ServerBounds) -> Optional[bytes]:
     """The whole body; None where the client went away before its end."""
     parts: list[bytes] = []
     seen = 0
@@ -130,21 +130,21 @@ def _again(body: Optional[bytes], original: Receive) -> Receive:
     return replay
 
 
-def _judge(body: bytes, settings: Settings, *, demo: bool) -> None:
+def _judge(body: bytes, settings: ServerBounds, *, demo: bool) -> None:
     try:
         value = json.loads(body)
     except json.JSONDecodeError as exc:
-        raise Refused(400, "invalid_json", f"the body is not JSON: {exc}") from None
+        raise RequestRefused(400, "invalid_json", f"the body is not JSON: {exc}") from None
     except (UnicodeDecodeError, RecursionError) as exc:
-        raise Refused(400, "invalid_json", f"the body is not JSON: {type(exc).__name__}") from None
+        raise RequestRefused(400, "invalid_json", f"the body is not JSON: {type(exc).__name__}") from None
     if demo and (not isinstance(value, dict) or "prompt" not in value):
-        raise Refused(400, "prompt_missing", "the body must be a JSON object with the field `prompt`")
+        raise RequestRefused(400, "prompt_missing", "the body must be a JSON object with the field `prompt`")
     if demo and (refused := _no_prompt(value["prompt"])) is not None:
-        raise Refused(400, "prompt_invalid", refused)
+        raise RequestRefused(400, "prompt_invalid", refused)
     count = prompts_in(value)
     if count > settings.prompts:
         text = f"the request holds {count} prompts, and at most {settings.prompts} are taken at once"
-        raise Refused(400, "too_many_prompts", text)
+        raise RequestRefused(400, "too_many_prompts", text)
 
 
 def _no_prompt(value: Any) -> Optional[str]:

@@ -11,7 +11,7 @@ VARIABLE = "DOCTOR_SERVE"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerBounds:
     """Bounds of the server.
 
     Args:
@@ -34,12 +34,12 @@ class Settings:
         return json.dumps(vars(self))
 
 
-def load(text: str) -> Settings:
+def load(text: str) -> ServerBounds:
     """From the variable; the defaults where it holds something else."""
     try:
-        return Settings(**json.loads(text))
+        return ServerBounds(**json.loads(text))
     except (ValueError, TypeError):
-        return Settings()
+        return ServerBounds()
 
 
 SETTINGS = load(os.environ.get(VARIABLE, ""))

@@ -57,7 +57,7 @@ _MAY_BE_OVER = Observed.quoted(
 Probe = Callable[[], Optional[Finding]]
 
 
-class Watch:
+class StuckWatch:
     """A thread of its own that looks whether steps are made.
 
     Args:

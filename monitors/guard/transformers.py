@@ -17,7 +17,7 @@ from doctor.monitors.guard.phase_marks import PhaseMarks
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded, shielded_event
 from doctor.monitors.guard.stacks import runs
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 from doctor.monitors.guard.trainer_hooks import TrainerHooks
 
 #: callers looked at in search of the trainer: it is the third one of `on_train_begin` in every known version
@@ -89,7 +89,7 @@ class DoctorCallback:
     def _look_on(self, trainer: Any, step: int, loop: Optional[Callable[[], bool]]) -> None:
         """Notice when no step is made any more, and record what ends the program."""
         assert self.guard is not None  # noqa: S101 - for the type checker
-        self._watch = Watch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s, goes_on=loop)
+        self._watch = StuckWatch(self.guard, self._settings.hang_factor, self._settings.hang_at_least_s, goes_on=loop)
         server = server_of(trainer)
         if server is not None:
             self._watch.probes.append(server_probe(server))

@@ -15,7 +15,7 @@ from doctor.monitors.guard.loop import LoopWatch
 from doctor.monitors.guard.loop_inventory import ENGINE
 from doctor.monitors.guard.options import options
 from doctor.monitors.guard.shield import shielded
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 from doctor.monitors.guard.veto import innermost
 from doctor.monitors.witness.asked import Engine
 from doctor.monitors.witness.judge import Batch
@@ -38,7 +38,7 @@ class Watched:
         self._witness = witness
         self._part = part
         self._closed = False
-        self._stuck = Watch(guard, guard.options.hang_factor, guard.options.hang_at_least_s)
+        self._stuck = StuckWatch(guard, guard.options.hang_factor, guard.options.hang_at_least_s)
         guard.on_step = self._stepped
         if guard.run is not None:
             exceptions.watch(guard)

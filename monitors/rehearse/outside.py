@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.settings import Settings
+from doctor.monitors.rehearse.settings import PassSettings
 
 #: events that change what is named by their first argument; of a rename the second is overwritten
 _REMOVING = frozenset({"os.remove", "os.rmdir", "os.truncate", "shutil.rmtree"})
@@ -50,7 +50,7 @@ class OfflineError(ConnectionRefusedError):
     """A rehearsal with `--offline` contacts nobody."""
 
 
-def watch(settings: Settings) -> None:
+def watch(settings: PassSettings) -> None:
     """Look on at files and connections of this process from now on."""
     own = (str(settings.root), *_NOBODYS)
     _Watched.look = look = _Looking(settings, own)
@@ -86,7 +86,7 @@ class _Watched:
 
 
 class _Looking:
-    def __init__(self, settings: Settings, own: tuple[str, ...]) -> None:
+    def __init__(self, settings: PassSettings, own: tuple[str, ...]) -> None:
         self._settings, self._own = settings, own
         self._inside = False
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 VARIABLE = "DOCTOR_REHEARSAL"
 
 
-class Settings(NamedTuple):
+class PassSettings(NamedTuple):
     """Of one pass of a rehearsal.
 
     Attributes:
@@ -52,10 +52,10 @@ class Settings(NamedTuple):
 
 
 class _Read:
-    settings: Optional[Settings] = None
+    settings: Optional[PassSettings] = None
 
 
-def read(path: Path) -> Settings:
+def read(path: Path) -> PassSettings:
     """Settings of a file.
 
     Raises:
@@ -63,10 +63,10 @@ def read(path: Path) -> Settings:
 
     """
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Settings(**{**data, "root": Path(data["root"])})
+    return PassSettings(**{**data, "root": Path(data["root"])})
 
 
-def settings() -> Settings:
+def settings() -> PassSettings:
     """Of this process.
 
     Raises:

@@ -29,7 +29,7 @@ from doctor.monitors.sampler.dcgm import DEFAULT_URL, Exporter
 from doctor.monitors.sampler.gpu_reader import BUSY, GpuReader, open_card
 from doctor.monitors.sampler.gpu_states import POWER, SECOND, STATES, CardStates, Cells
 from doctor.monitors.sampler.processes import identify, lone_trainer
-from doctor.monitors.sampler.table import Row, Table, clock_notes, form
+from doctor.monitors.sampler.table import Row, RowFile, clock_notes, form
 from doctor.readers.machine.nvml import DRIVER_NOT_LOADED, UNINITIALIZED, GpuLost, NvmlUnavailable, open_nvml
 from doctor.run.folder import Events, RunDir, cell
 
@@ -115,9 +115,9 @@ class Worker:
         self._take_stock()
         self.exporter = self._exporter(exporter_url)
         own = run.path in csv.parents
-        self.table = Table(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes], anew=not own)
+        self.table = RowFile(csv, columns.GPU, [*self._notes(), *clock_notes(begun), *notes], anew=not own)
         schema = [f"schema {columns.GPU_PROCESS_SCHEMA}"]
-        self.processes = Table(run.gpu_processes(), columns.GPU_PROCESS, schema, anew=False)
+        self.processes = RowFile(run.gpu_processes(), columns.GPU_PROCESS, schema, anew=False)
         self.number = -1  # of the tick
         self._paces(interval_s)
         handles = {reader.card.index: reader.card.handle for reader in self.readers}

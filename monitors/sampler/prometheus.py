@@ -40,7 +40,7 @@ def address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-class Collector:
+class FigureCollector:
     """What prometheus_client asks for the figures each time that the page is fetched."""
 
     def __init__(self, latest: Latest) -> None:
@@ -73,6 +73,6 @@ def serve(latest: Latest, host: str, port: int) -> Any:
     from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Collector(latest))  # type: ignore[arg-type, unused-ignore]
+    registry.register(FigureCollector(latest))  # type: ignore[arg-type, unused-ignore]
     server, _ = start_http_server(port, addr=host, registry=registry)
     return server

@@ -25,7 +25,7 @@ from doctor.monitors.sampler.clock import Every, Now, Ticker, now
 from doctor.monitors.sampler.gpu_worker import ABSENT
 from doctor.monitors.sampler.host_reader import HostReader, Kept, ProcessReader
 from doctor.monitors.sampler.processes import Identity, holds_a_gpu, identity, lone_trainer, tree
-from doctor.monitors.sampler.table import Table, clock_notes
+from doctor.monitors.sampler.table import RowFile, clock_notes
 from doctor.run.folder import Events, RunDir
 
 #: a worker that says nothing for so long is given up; at its start the driver may have to wake card after card
@@ -153,9 +153,9 @@ class Sampler:
         self._root, self.worker, self._events = root, worker, events
         self._host, self._processes = HostReader(run.path), ProcessReader()
         begun = [*clock_notes(now()), *notes]
-        self._table = Table(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun], anew=False)
+        self._table = RowFile(run.host(), columns.HOST, [f"schema {columns.HOST_SCHEMA}", *begun], anew=False)
         notes = [f"schema {columns.PROCESS_SCHEMA}", *begun]
-        self._process_table = Table(run.processes(), columns.PROCESS, notes, anew=False)
+        self._process_table = RowFile(run.processes(), columns.PROCESS, notes, anew=False)
         self._known: dict[int, Identity] = {}
         self._begun_s = time.monotonic()
         self._tree, self._young_tree, self._anew = Every(TREE_S), Every(YOUNG_TREE_S), Every(ANEW_S)

@@ -16,7 +16,7 @@ END_S, END_OF_ALL_S = 5.0, 18.0
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SamplingWishes:
     """What the user wants to be sampled, and how."""
 
     interval_s: float | None = None  # None: as often as the sampler's own budget lets it, from 0.1 on
@@ -38,7 +38,7 @@ class Wishes:
         return words + (["--for-s", str(self.for_s)] if self.for_s is not None else [])
 
 
-def start(run: RunDir, wishes: Wishes, watch: int | None = None) -> subprocess.Popen[bytes]:
+def start(run: RunDir, wishes: SamplingWishes, watch: int | None = None) -> subprocess.Popen[bytes]:
     """The sampler as a process of its own, out of reach of the terminal's Ctrl-C.
 
     Args:
@@ -63,7 +63,7 @@ def _elsewhere() -> dict[str, str]:
 
 
 def start_over_ray(
-    run: RunDir, wishes: Wishes, address: str, python: str, watch: int | None = None
+    run: RunDir, wishes: SamplingWishes, address: str, python: str, watch: int | None = None
 ) -> subprocess.Popen[bytes]:
     """A sampler on each node of a Ray cluster, and the process that gathers what they tell; see `start`.
 

@@ -15,7 +15,7 @@ from doctor.run.folder import cell, host_name
 Row = Mapping[str, Any]
 
 
-class Table:
+class RowFile:
     """Rows of one file, each call of `write` one write to the file.
 
     Args:

@@ -11,7 +11,7 @@ from doctor.catalogue.index import load
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.rules import RuleEngine, load_rules
-from doctor.diagnosis.report import Diagnosis, Target, as_dict
+from doctor.diagnosis.report import Diagnosis, Subject, as_dict
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.facts.sampled import NO_GPU, duration
 from doctor.logs.events import stopped
@@ -49,7 +49,7 @@ def diagnose(
     outcome = suppress(outcome, ignored, None)
     argv = tuple(str(word) for word in usage.run.get("argv") or ())
     said = (*clauses(usage, summary), *(() if stop is None else (stop.clause,)))
-    target = Target(
+    target = Subject(
         argv=argv, files=(usage.name,), run_dir=run_dir, summary=said, stopped=None if stop is None else stop.as_data()
     )
     by_id = {entry.id: entry for entry in entries}

@@ -10,7 +10,7 @@ from doctor.base.record import record, replace
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.report import Diagnosis, as_dict
 from doctor.diagnosis.suppress import Ignored
-from doctor.logs.gathered import NotReadable
+from doctor.logs.gathered import LogNotReadable
 from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
 from doctor.monitors.usage import about as about_run
@@ -61,7 +61,7 @@ def whole_run(path: Path, *, language: str, ignored: Iterable[Ignored] = (), pas
         died = examine(
             (str(path),), ignored=kept, language=language, run_dir=str(path), context=context_of(path)
         ).diagnosis  # fmt: skip
-    except (NoLogs, NotReadable):
+    except (NoLogs, LogNotReadable):
         died = None
     try:
         usage = load(path)

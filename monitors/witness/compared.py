@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Optional
 
 from doctor.monitors.witness.asked import CannotAsk, Engine
-from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.policy import TrainedModel
 from doctor.monitors.witness.remote import compared_remotely
 from doctor.monitors.witness.seen import Asked
 from doctor.monitors.witness.waiting import Waiting
@@ -31,7 +31,7 @@ class Weights:
 
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: TrainedModel) -> None:
         self._policy = policy
         self._checksums: dict[int, dict[str, Checksum]] = {}
 

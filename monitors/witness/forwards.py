@@ -30,7 +30,7 @@ LONGEST, MOST_FORWARDS = 4096, 8
 _OTHER = ("inputs_embeds", "pixel_values", "input_features", "cu_seq_lens_q", "cu_seqlens_q")
 
 
-class Refused(Exception):  # noqa: N818 - no error: this forward says nothing that can be compared
+class ForwardRefused(Exception):  # noqa: N818 - no error: this forward says nothing that can be compared
     """What this forward says cannot be told for certain; the message is a reason in a few words."""
 
 
@@ -61,7 +61,7 @@ class _Held(NamedTuple):
     logps: Any
 
 
-class Listener:
+class ForwardListener:
     """Hears one forward of a model, once it is told to.
 
     Args:
@@ -149,7 +149,7 @@ class Listener:
                 with torch.no_grad():
                     self._held = self._taken(torch, args, kwargs, output)
                 self.stop()
-            except Refused as reason:
+            except ForwardRefused as reason:
                 self.reason = str(reason)
         self._spent_s += time.monotonic() - began
 
@@ -157,7 +157,7 @@ class Listener:
         """The tokens of a forward; nothing is read from the device.
 
         Raises:
-            Refused: it is not certain which ones.
+            ForwardRefused: it is not certain which ones.
 
         """
         ids, mask, positions = _inputs(args, kwargs, together=self._together)
@@ -184,13 +184,13 @@ class Listener:
         """Log probabilities that a model gives itself, [rows, tokens] beside the labels that they are of."""
         temperature = kwargs.get("temperature", self._temperature())
         if temperature != 1.0:
-            raise Refused(
+            raise ForwardRefused(
                 "the temperature of the trainer's log probabilities is not known"
                 if temperature is None
                 else f"the trainer's forward gives log probabilities at temperature {temperature}, and no logits"
             )
         if labels is None or len(fused.shape) != 2 or fused.shape[1] < ids.shape[1] - 1:
-            raise Refused("the trainer's forward gives log probabilities in a form that is not known")
+            raise ForwardRefused("the trainer's forward gives log probabilities in a form that is not known")
         return fused[:MOST_ROWS]
 
 
@@ -199,15 +199,15 @@ def _inputs(args: Sequence[Any], kwargs: Any, *, together: bool) -> tuple[Any, A
     ids = kwargs.get("input_ids", args[0] if args else None)
     other = next((name for name in _OTHER if kwargs.get(name) is not None), None)
     if other is not None:
-        raise Refused(f"the trainer's forward takes `{other}`")
+        raise ForwardRefused(f"the trainer's forward takes `{other}`")
     if ids is None or len(getattr(ids, "shape", ())) != 2 or ids.is_floating_point() or ids.shape[1] < 2:
-        raise Refused("the trainer's forward takes no rows of ids")
+        raise ForwardRefused("the trainer's forward takes no rows of ids")
     mask, positions = kwargs.get("attention_mask"), kwargs.get("position_ids")
     for each in (mask, positions):
         if each is not None and getattr(each, "shape", None) != ids.shape:
-            raise Refused("mask or positions of the trainer's forward are of another shape than its ids")
+            raise ForwardRefused("mask or positions of the trainer's forward are of another shape than its ids")
     if together and positions is None:
-        raise Refused("each rank takes a part of every sequence, and the forward does not show which")
+        raise ForwardRefused("each rank takes a part of every sequence, and the forward does not show which")
     cut = [None if each is None else each[:MOST_ROWS].detach().clone() for each in (ids, mask, positions)]
     return cut[0], cut[1], cut[2]
 
@@ -236,19 +236,19 @@ def _logits(output: Any, kwargs: Any, ids: Any, vocabulary: int) -> tuple[Any, i
     if isinstance(logits, (tuple, list)) and logits:
         logits = logits[0]
     if len(getattr(logits, "shape", ())) != 3:
-        raise Refused("the trainer's forward gives no logits")
+        raise ForwardRefused("the trainer's forward gives no logits")
     if hasattr(logits, "full_tensor"):
         if not all(each.is_replicate() for each in logits.placements):
-            raise Refused("each rank has a part of the logits only")
+            raise ForwardRefused("each rank has a part of the logits only")
         logits = logits.to_local()
     if logits.shape[2] < vocabulary:
-        raise Refused("each rank has a part of the logits only")
+        raise ForwardRefused("each rank has a part of the logits only")
     kept = kwargs.get("logits_to_keep", kwargs.get("num_logits_to_keep", 0))
     if not isinstance(kept, int):
-        raise Refused("the trainer's forward returns logits of selected positions only")
+        raise ForwardRefused("the trainer's forward returns logits of selected positions only")
     count = min(kept, ids.shape[1]) or ids.shape[1]
     if logits.shape[1] != count:
-        raise Refused("the trainer's forward gives another number of logits than it has tokens")
+        raise ForwardRefused("the trainer's forward gives another number of logits than it has tokens")
     return logits[:MOST_ROWS].detach(), ids.shape[1] - count
 
 
@@ -274,16 +274,16 @@ def _undisturbed_by_chance(module: Any, adapter: Any) -> None:
     """That this forward is the policy's, and would come out the same again.
 
     Raises:
-        Refused: something in it is drawn, or it is the model without its adapter or with another one.
+        ForwardRefused: something in it is drawn, or it is the model without its adapter or with another one.
 
     """
     if adapter is not None and getattr(module, "active_adapter", None) != adapter:
-        raise Refused("the trainer's forward ran with another adapter")
+        raise ForwardRefused("the trainer's forward ran with another adapter")
     for each in module.modules():
         if getattr(each, "_disable_adapters", False) or getattr(each, "disable_adapters", False) is True:
-            raise Refused("the trainer's forward ran without the adapter")
+            raise ForwardRefused("the trainer's forward ran without the adapter")
         if each.training and _draws(each):
-            raise Refused("the trainer's forward drops activations by chance")
+            raise ForwardRefused("the trainer's forward drops activations by chance")
 
 
 def _draws(module: Any) -> bool:

@@ -18,7 +18,7 @@ from doctor.monitors.guard.wrapping import wrap
 from doctor.monitors.witness.asked import CannotAsk, Engine
 from doctor.monitors.witness.inside import LocalLlm, follow
 from doctor.monitors.witness.judge import Batch
-from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.policy import TrainedModel
 from doctor.monitors.witness.served import engine_at
 from doctor.monitors.witness.together import ranks_compute_together
 from doctor.monitors.witness.witness import Witness
@@ -67,7 +67,7 @@ class TrainerWitness:
         self._episodes: tuple[Any, Any] = (None, None)
         self._undo: list[Callable[[], None]] = []
         self._original = getattr(self._talks, "generate", None)
-        policy = Policy(
+        policy = TrainedModel(
             trainer.model, _context(trainer), lambda: getattr(trainer, "model_wrapped", None),
             together=forwards_together(trainer),
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, Optional
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.witness.asked import CannotAsk, Engine
 from doctor.monitors.witness.inside import LocalLlm
-from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.policy import TrainedModel
 from doctor.monitors.witness.served import engine_at
 from doctor.monitors.witness.together import ranks_compute_together
 from doctor.monitors.witness.witness import Witness
@@ -29,7 +29,7 @@ def witness_of_loop(guard: Guard, model: Any, engine: Any, tokenizer: Any = None
     if engine is None or guard.rank or not guard.options.witness:
         return None
     witness = Witness(
-        guard, Policy(model, together=ranks_compute_together()), lambda: _engine(engine, model),
+        guard, TrainedModel(model, together=ranks_compute_together()), lambda: _engine(engine, model),
         lambda: guard.step or 0, tokenizer,
         every=guard.options.witness_every,
     )  # fmt: skip

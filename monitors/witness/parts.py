@@ -15,9 +15,9 @@ from typing import Callable, Optional, Sequence
 from doctor.catalogue.finding import Finding
 from doctor.checks.witness import adapter_not_in_engine, engine_not_the_policy
 from doctor.monitors.witness.asked import Logps
-from doctor.monitors.witness.forwards import Heard, Listener
+from doctor.monitors.witness.forwards import ForwardListener, Heard
 from doctor.monitors.witness.judge import NEARER, UNLIKELY, Judged, Known
-from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.policy import TrainedModel
 from doctor.oracles.logps import TIMES_NOISE, healthy_gap, logp_agreement
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, Verdict
 
@@ -35,9 +35,11 @@ class Parts:
 
     """
 
-    def __init__(self, policy: Policy, steps: Callable[[], int], temperature: Callable[[], Optional[float]]) -> None:
+    def __init__(
+        self, policy: TrainedModel, steps: Callable[[], int], temperature: Callable[[], Optional[float]]
+    ) -> None:
         self._adapter, self._together = policy.has_adapter, policy.together
-        self.listener = Listener(
+        self.listener = ForwardListener(
             policy.heard, steps, temperature, policy.vocabulary, rotary=policy.rotary, together=policy.together
         )
         self._past: list[Heard] = []

@@ -22,7 +22,7 @@ from doctor.oracles.weights import Checksum, precision_of, weight_checksums
 _AROUND = ("_orig_mod", "module")
 
 
-class Policy:
+class TrainedModel:
     """The trained model of one rank.
 
     Args:

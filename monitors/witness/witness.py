@@ -22,7 +22,7 @@ from doctor.monitors.witness.compared import REMEMBERED, Weights
 from doctor.monitors.witness.forwards import Heard
 from doctor.monitors.witness.judge import Batch, Judged, Known, as_event, judge, judge_batch
 from doctor.monitors.witness.parts import Parts
-from doctor.monitors.witness.policy import Policy
+from doctor.monitors.witness.policy import TrainedModel
 from doctor.monitors.witness.seen import Asked, Fixed, Round, ask
 from doctor.monitors.witness.sequences import beginnings
 from doctor.monitors.witness.waiting import Waiting
@@ -68,7 +68,7 @@ class Witness:
     def __init__(
         self,
         guard: Guard,
-        policy: Policy,
+        policy: TrainedModel,
         engine: Callable[[], Engine],
         steps: Callable[[], int],
         tokenizer: Any = None,

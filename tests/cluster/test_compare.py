@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.base.evidence import Observed
-from doctor.catalogue.nodes.compare import Reading, compare
+from doctor.catalogue.nodes.compare import NodeReading, compare
 from doctor.catalogue.nodes.departures import departures
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.nodes.readings import READINGS, named
@@ -43,7 +43,7 @@ def nodes(*offsets: float | None) -> Cluster:
 
 
 def values(cluster: Cluster, **how: float) -> list[tuple[str, int]]:
-    (row,) = compare(cluster, [Reading("r", "host", None, lambda node: node.clock_offset_s, **how)])
+    (row,) = compare(cluster, [NodeReading("r", "host", None, lambda node: node.clock_offset_s, **how)])
     return [(each.text, len(each.hosts)) for each in row.values]
 
 
@@ -57,15 +57,15 @@ def test_a_chain_of_small_steps_is_not_one_value() -> None:
 
 
 def test_majority_is_more_than_half_of_those_that_report() -> None:
-    (row,) = compare(nodes(1.0, 1.0, 2.0, None), [Reading("r", "host", None, lambda node: node.clock_offset_s)])
+    (row,) = compare(nodes(1.0, 1.0, 2.0, None), [NodeReading("r", "host", None, lambda node: node.clock_offset_s)])
     assert row.majority is not None
     assert (row.majority.text, row.unseen) == ("1.0", ("n3",))
-    (row,) = compare(nodes(1.0, 1.0, 2.0, 2.0), [Reading("r", "host", None, lambda node: node.clock_offset_s)])
+    (row,) = compare(nodes(1.0, 1.0, 2.0, 2.0), [NodeReading("r", "host", None, lambda node: node.clock_offset_s)])
     assert row.majority is None
 
 
 def test_a_reading_of_one_node_is_no_comparison() -> None:
-    assert compare(nodes(1.0, None), [Reading("r", "host", None, lambda node: node.clock_offset_s)]) == ()
+    assert compare(nodes(1.0, None), [NodeReading("r", "host", None, lambda node: node.clock_offset_s)]) == ()
 
 
 def gpu_node(name: str, driver: str) -> Node:

@@ -24,7 +24,7 @@ from doctor.diagnosis.report import as_dict
 from doctor.logs.postmortem import Prepared, examine
 from doctor.logs.read import dividing, parallel
 from doctor.logs.read.layouts import sources
-from doctor.logs.read.log import Reader, Settings
+from doctor.logs.read.log import Reader, ReadSettings
 from tests.cluster.rays import Rays, ray_cluster
 from tests.prepared import prepared_once
 
@@ -164,7 +164,7 @@ def nodes(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]
 
     def reader(settings: Any, *, every_metric: bool) -> Reader:
         scanner = prepared.scanner.for_a_table() if every_metric else prepared.scanner
-        return Reader(scanner, Settings(**dict(settings)))
+        return Reader(scanner, ReadSettings(**dict(settings)))
 
     monkeypatch.setattr(log_task, "_reader", reader)
     monkeypatch.setattr(ray_logs, "BATCH_FILES", 1)

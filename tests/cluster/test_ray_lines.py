@@ -103,8 +103,8 @@ def test_a_node_that_is_lost_while_the_stream_ends_takes_nobody_with_it() -> Non
     ray = PlayedRay({"x": 0.0})
     ray.get = lambda *_, **__: (_ for _ in ()).throw(ConnectionError("gone"))  # type: ignore[method-assign]
     lines: list[dict[str, Any]] = []
-    flow = ray_stream.Stream(ray, {"task": "doctor.base.redact:inert", "timeout_s": 30.0}, lines.append)
-    source = flow._sources["x"] = ray_stream.Source(_node("x"), "x")
+    flow = ray_stream.NodeStream(ray, {"task": "doctor.base.redact:inert", "timeout_s": 30.0}, lines.append)
+    source = flow._sources["x"] = ray_stream.NodeActor(_node("x"), "x")
     source.actor, source.doing = object(), "read"
     flow._calls[ray.start("x")] = source
     flow.close(5.0)

@@ -9,56 +9,56 @@ from pathlib import Path
 import pytest
 
 from doctor import data
-from doctor.base.code_patterns import Form, Piece, first_match, words_of
+from doctor.base.code_patterns import Form, PatternPiece, first_match, words_of
 from doctor.readers.script import flow
 from doctor.readers.script.script import read_script
 
 
-def held(code: str, *pieces: Piece, unless: tuple[Piece, ...] = ()) -> dict[str, str] | None:
+def held(code: str, *pieces: PatternPiece, unless: tuple[PatternPiece, ...] = ()) -> dict[str, str] | None:
     met = first_match(ast.parse(code), Form(pieces, unless))
     return None if met is None else dict(met[0])
 
 
 def test_a_hole_holds_the_same_wherever_it_stands() -> None:
-    piece = Piece("$T.pad_token = $T.eos_token")
+    piece = PatternPiece("$T.pad_token = $T.eos_token")
     assert held("tok.pad_token = tok.eos_token", piece) == {"T": "tok"}
     assert held("tok.pad_token = other.eos_token", piece) is None
 
 
 def test_a_call_may_have_more_arguments() -> None:
-    assert held("trl.SFTTrainer(model, args=a, packing=True)", Piece("SFTTrainer(packing=True)")) == {}
-    assert held("SFTTrainer(packing=False)", Piece("SFTTrainer(packing=True)")) is None
-    assert held("f(a)", Piece("f($X, $Y)")) is None
+    assert held("trl.SFTTrainer(model, args=a, packing=True)", PatternPiece("SFTTrainer(packing=True)")) == {}
+    assert held("SFTTrainer(packing=False)", PatternPiece("SFTTrainer(packing=True)")) is None
+    assert held("f(a)", PatternPiece("f($X, $Y)")) is None
 
 
 def test_an_argument_may_stand_anywhere() -> None:
     code = "s = StepLR(o)\nm, o, s = accelerator.prepare(m, o, scheduler=s)"
-    pieces = (Piece("$S = $F(...)", {"F": "LR$"}), Piece("$A.prepare(..., $S)"))
+    pieces = (PatternPiece("$S = $F(...)", {"F": "LR$"}), PatternPiece("$A.prepare(..., $S)"))
     assert held(code, *pieces) == {"S": "s", "F": "StepLR", "A": "accelerator"}
     assert held(code.replace("=s)", "=t)"), *pieces) is None
 
 
 def test_an_argument_of_any_name() -> None:
-    piece = Piece("$F($K=$V)", {"K": "_mask$", "V": "advantages$"})
+    piece = PatternPiece("$F($K=$V)", {"K": "_mask$", "V": "advantages$"})
     code = "loss(advantages=advantages, response_mask=batch.advantages)"
     assert held(code, piece) == {"F": "loss", "K": "response_mask", "V": "batch.advantages"}
     assert held("loss(advantages=advantages, response_mask=mask, **more)", piece) is None
 
 
 def test_what_must_not_stand_there() -> None:
-    piece, unless = Piece("DistributedSampler(...)"), (Piece("$_.set_epoch($_)"),)
+    piece, unless = PatternPiece("DistributedSampler(...)"), (PatternPiece("$_.set_epoch($_)"),)
     assert held("s = DistributedSampler(d)", piece, unless=unless) == {}
     assert held("s = DistributedSampler(d)\ns.set_epoch(1)", piece, unless=unless) is None
 
 
 def test_a_result_that_is_dropped_and_one_that_is_kept() -> None:
-    piece = Piece("$D.map(...)", alone=True)
+    piece = PatternPiece("$D.map(...)", alone=True)
     assert held("ds.map(f)", piece) == {"D": "ds"}
     assert held("ds = ds.map(f)", piece) is None
 
 
 def test_a_piece_inside_of_the_first_one() -> None:
-    pieces = (Piece("def $N(): ...", {"N": "reward"}), Piece("re.$F($P, $_)", within=True))
+    pieces = (PatternPiece("def $N(): ...", {"N": "reward"}), PatternPiece("re.$F($P, $_)", within=True))
     assert held("@x\ndef reward(a, *, b=1) -> int:\n    return re.match(p, a)", *pieces) is not None
     assert held("def reward(a): ...\nre.match(p, a)", *pieces) is None
 
@@ -73,19 +73,19 @@ def test_a_piece_inside_of_the_first_one() -> None:
     ],
 )
 def test_statements_with_any_body(code: str, pattern: str) -> None:
-    assert held(code, Piece(pattern)) is not None
-    assert held("x = 1", Piece(pattern)) is None
+    assert held(code, PatternPiece(pattern)) is not None
+    assert held("x = 1", PatternPiece(pattern)) is None
 
 
 def test_a_body_that_ends_with_something() -> None:
-    piece = Piece("if $C:\n    ...\n    continue")
+    piece = PatternPiece("if $C:\n    ...\n    continue")
     assert held("for x in y:\n    if bad(x):\n        log()\n        continue", piece) == {"C": "bad(x)"}
     assert held("for x in y:\n    if bad(x):\n        continue", piece) is not None
     assert held("for x in y:\n    if bad(x):\n        log()", piece) is None
 
 
 def test_a_piece_outside_of_something() -> None:
-    piece = Piece("$L.append($X)", outside="with no_grad(): ...")
+    piece = PatternPiece("$L.append($X)", outside="with no_grad(): ...")
     assert held("kept.append(loss)", piece) == {"L": "kept", "X": "loss"}
     assert held("with torch.no_grad():\n    if x:\n        kept.append(loss)", piece) is None
     assert held("with torch.enable_grad():\n    kept.append(loss)", piece) is not None

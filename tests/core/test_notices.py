@@ -17,9 +17,9 @@ from tests.core.test_reasons import _templates
 SOURCES = Path(doctor.__file__).parent
 #: exceptions whose words a command shows when it refuses, and what shows a line of its own
 SAYERS = {
-    "UsageError", "NotFacts", "NoLogs", "Refused", "SettingsError", "PlanError", "SizeError", "NoServer", "NotUsage",
-    "StreamError", "NoMeeting", "RayRefused", "EngineMissing", "UnpackError", "UnreadableConfigError", "notice",
-    "tell", "_tell",
+    "UsageError", "NotFacts", "NoLogs", "Refused", "ArchiveRefused", "SettingsError", "PlanError", "SizeError",
+    "NoServer", "NotUsage", "StreamError", "NoMeeting", "RayRefused", "EngineMissing", "UnpackError",
+    "UnreadableConfigError", "notice", "tell", "_tell",
 }  # fmt: skip
 FOLDERS = (
     "cli/*.py", "base/*.py", "catalogue/*.py", "diagnosis/**/*.py", "run/*.py", "logs/**/*.py", "cluster/*.py",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 
 import pytest
 
-from doctor.base.outliers import Sample, Slow, best_of, noise, slow_pairs, slow_points, slow_values, suspicious
+from doctor.base.outliers import PairCost, Slow, best_of, noise, slow_pairs, slow_points, slow_values, suspicious
 
 REPEATS = 3
 STALL = 0.05  # share of measurements that something else on the machine makes 1.5 to 4 times slower
@@ -16,15 +16,15 @@ STALL = 0.05  # share of measurements that something else on the machine makes 1
 
 def measured(
     nodes: int, sigma: float, seed: int, *, slow: frozenset[int] = frozenset(), link: frozenset[int] = frozenset()
-) -> list[Sample]:
+) -> list[PairCost]:
     """All pairs, the suspicious ones measured again as the measuring processes do; who is slow is so eight times."""
     luck = random.Random(seed)  # noqa: S311
 
-    def pair(a: int, b: int) -> Sample:
+    def pair(a: int, b: int) -> PairCost:
         cost = 1e-9 * (8 if {a, b} & slow or {a, b} == link else 1) * math.exp(luck.gauss(0, sigma))
         if luck.random() < STALL:
             cost *= luck.uniform(1.5, 4)
-        return Sample(a, b, cost, abs(luck.gauss(sigma, sigma / 3)) / 2)
+        return PairCost(a, b, cost, abs(luck.gauss(sigma, sigma / 3)) / 2)
 
     first = [pair(a, b) for a in range(nodes) for b in range(a)]
     again = [pair(int(str(each.a)), int(str(each.b))) for _ in range(REPEATS) for each in suspicious(first)]
@@ -67,13 +67,13 @@ def test_half_of_the_nodes_slow_is_nobodys_exception() -> None:
 
 
 def test_two_switches_with_a_thin_link_between_them_are_how_the_network_is_built() -> None:
-    samples = [Sample(a, b, 1.0 if (a < 4) == (b < 4) else 3.0) for a in range(8) for b in range(a)]
+    samples = [PairCost(a, b, 1.0 if (a < 4) == (b < 4) else 3.0) for a in range(8) for b in range(a)]
     assert not slow_points(samples)
     assert not slow_pairs(samples)
 
 
 def test_one_pair_cannot_be_compared() -> None:
-    assert not slow_points([Sample(0, 1, 5.0)])
+    assert not slow_points([PairCost(0, 1, 5.0)])
     assert not slow_points([])
 
 
@@ -81,15 +81,15 @@ def test_a_sample_of_rounds_is_enough() -> None:
     """Of 64 nodes each meets twelve others."""
     luck = random.Random(3)  # noqa: S311
     partners = [(a, (a + step) % 64) for a in range(64) for step in (1, 2, 4, 8, 16, 31)]
-    samples = [Sample(a, b, (3.0 if 7 in (a, b) else 1.0) * math.exp(luck.gauss(0, 0.05))) for a, b in partners]
+    samples = [PairCost(a, b, (3.0 if 7 in (a, b) else 1.0) * math.exp(luck.gauss(0, 0.05))) for a, b in partners]
     assert names(slow_points(samples)) == [7]
 
 
 def test_noise_within_a_measurement_counts() -> None:
-    calm = [Sample(a, b, 3.0 if 2 in (a, b) else 1.0, 0.02) for a in range(4) for b in range(a)]
+    calm = [PairCost(a, b, 3.0 if 2 in (a, b) else 1.0, 0.02) for a in range(4) for b in range(a)]
     assert names(slow_points(calm)) == [2]
     assert not slow_points([each._replace(spread=0.5) for each in calm])
-    assert noise([Sample(0, 1, 1.0, 0.5)]) == pytest.approx(0.5)
+    assert noise([PairCost(0, 1, 1.0, 0.5)]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_noise_within_a_measurement_counts() -> None:
     [((1.0, 1.1, 0.95, 2.0), [3]), ((1.0, 1.1, 0.95, 1.3), []), ((1.0, 2.0), []), ((1.0, 1.0, 2.0, 2.0), [])],
 )
 def test_values_without_pairs(costs: tuple[float, ...], slow: list[int]) -> None:
-    found = slow_values([Sample(at, None, cost, 0.01) for at, cost in enumerate(costs)], factor=4 / 3)
+    found = slow_values([PairCost(at, None, cost, 0.01) for at, cost in enumerate(costs)], factor=4 / 3)
     assert names(found) == slow
 
 
 def test_what_is_suspicious() -> None:
-    many = [Sample(0, b, 1.0) for b in range(1, 20)] + [Sample(0, 20, 1.5), Sample(0, 21, 9.0)]
+    many = [PairCost(0, b, 1.0) for b in range(1, 20)] + [PairCost(0, 20, 1.5), PairCost(0, 21, 9.0)]
     assert [each.b for each in suspicious(many)] == [21, 20]
-    few: Callable[[int], Sample] = lambda b: Sample(0, b, 1.0)  # noqa: E731
+    few: Callable[[int], PairCost] = lambda b: PairCost(0, b, 1.0)  # noqa: E731
     assert len(suspicious([few(b) for b in range(1, 6)])) == 5

@@ -256,7 +256,7 @@ def test_a_general_finding_is_left_out_beside_one_about_the_same_setting(tmp_pat
     )
     ids = []
     for beside in (own, other):
-        run = runner.Run()
+        run = runner.RunState()
         for entry in (general, beside):
             runner.judge_entry(run, entry, world_of({"packages": installed(trl="1.0.0")}))
         with pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from doctor import data
-from doctor.data import Standing
+from doctor.data import VersionStanding
 
 FOLDER = Path(data.__file__).parent
 FILES = (
@@ -134,26 +134,26 @@ def test_overlay_rules_have_sources_and_readable_conditions() -> None:
 @pytest.mark.parametrize(
     ("package", "version", "expected"),
     [
-        ("trl", "1.16.0", Standing.KNOWN),
-        ("trl", "1.16", Standing.KNOWN),
-        ("trl", "v1.16.0", Standing.KNOWN),
-        ("vllm", "0.33.0+cu129", Standing.KNOWN),
-        ("vllm", "0.8.5.post1", Standing.KNOWN),
-        ("vllm", "0.33.0.post7", Standing.KNOWN),
-        ("torch", "2.13.0+cpu", Standing.KNOWN),
-        ("flash_attn", "2.8.3", Standing.KNOWN),
-        ("trl", "99.0", Standing.NEWER),
-        ("trl", "99.0.dev0", Standing.NEWER),
-        ("trl", "0.1.0", Standing.OLDER),
-        ("trl", "1.16.0.dev0", Standing.BETWEEN),
-        ("vllm", "0.11.0rc1", Standing.BETWEEN),
-        ("torch", "2.9.1a0+git123", Standing.BETWEEN),
-        ("trl", "main", Standing.UNREADABLE),
-        ("trl", "", Standing.UNREADABLE),
-        ("left-pad", "1.0", Standing.NO_PACKAGE),
+        ("trl", "1.16.0", VersionStanding.KNOWN),
+        ("trl", "1.16", VersionStanding.KNOWN),
+        ("trl", "v1.16.0", VersionStanding.KNOWN),
+        ("vllm", "0.33.0+cu129", VersionStanding.KNOWN),
+        ("vllm", "0.8.5.post1", VersionStanding.KNOWN),
+        ("vllm", "0.33.0.post7", VersionStanding.KNOWN),
+        ("torch", "2.13.0+cpu", VersionStanding.KNOWN),
+        ("flash_attn", "2.8.3", VersionStanding.KNOWN),
+        ("trl", "99.0", VersionStanding.NEWER),
+        ("trl", "99.0.dev0", VersionStanding.NEWER),
+        ("trl", "0.1.0", VersionStanding.OLDER),
+        ("trl", "1.16.0.dev0", VersionStanding.BETWEEN),
+        ("vllm", "0.11.0rc1", VersionStanding.BETWEEN),
+        ("torch", "2.9.1a0+git123", VersionStanding.BETWEEN),
+        ("trl", "main", VersionStanding.UNREADABLE),
+        ("trl", "", VersionStanding.UNREADABLE),
+        ("left-pad", "1.0", VersionStanding.NO_PACKAGE),
     ],
 )
-def test_standing(package: str, version: str, expected: Standing) -> None:
+def test_standing(package: str, version: str, expected: VersionStanding) -> None:
     assert data.standing(package, version) is expected
 
 

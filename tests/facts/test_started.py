@@ -17,7 +17,7 @@ from doctor.facts.launch import Launch
 from doctor.readers.command import launch as launch_fact
 from doctor.readers.script.notebook import NotebookError, cells
 from doctor.readers.script.shell import commands
-from doctor.readers.script.shell_words import Scope, unknown
+from doctor.readers.script.shell_words import ShellScope, unknown
 
 
 def started(folder: Path, command: str, environ: dict[str, str] | None = None, **files: str) -> Launch:
@@ -29,7 +29,7 @@ def started(folder: Path, command: str, environ: dict[str, str] | None = None, *
 
 def words(text: str, *arguments: str, environ: dict[str, str] | None = None) -> list[list[str]]:
     """Words of every command that a script would start."""
-    scope = Scope(environ or {}, ["run.sh", *arguments], "/here")
+    scope = ShellScope(environ or {}, ["run.sh", *arguments], "/here")
     return [list(each.words) for each in commands(text, "run.sh", scope, lambda path: None)]
 
 
@@ -168,7 +168,7 @@ def test_a_branch_that_may_not_be_taken_leaves_its_variables_unknown() -> None:
 
 
 def test_exports_reach_the_command_and_plain_variables_do_not() -> None:
-    scope = Scope({}, ["run.sh"], "/here")
+    scope = ShellScope({}, ["run.sh"], "/here")
     text = "A=1\nexport B=2\nset -a\nC=3\nset +a\nD=4\nexport E\nE=5\nunset B\nrun"
     (found,) = commands(text, "run.sh", scope, lambda path: None)
     assert dict(found.environment) == {"C": "3", "E": "5"}

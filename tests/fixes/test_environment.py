@@ -86,7 +86,7 @@ def test_a_light_package_does_not_stay_at_the_cost_of_a_heavy_one() -> None:
             return uv.Solution({"torch": "2.11", "new": "1"}, {"torch": "2.13"})
         return uv.Solution({"numpy": "2.3", "new": "2"}, {"numpy": "2.4"})
 
-    answer = solve.smallest(solve.Environment(installed), solve.Wishes(("new",)), solver)
+    answer = solve.smallest(solve.Installation(installed), solve.SolverWishes(("new",)), solver)
     assert answer.solution.replaced == ("numpy",)
     assert any("numpy==2.4" in each and "torch==2.13" not in each for each in asked)  # it was tried
 
@@ -97,8 +97,8 @@ def test_a_question_that_takes_too_long_is_no_answer() -> None:
             raise uv.Unsolvable
         raise uv.TooSlow
 
-    wishes = solve.Wishes(("new>=2", "other"))
-    assert solve.in_the_way(solve.Environment({}), wishes, solver) == [("--want 'new>=2'", None)]
+    wishes = solve.SolverWishes(("new>=2", "other"))
+    assert solve.in_the_way(solve.Installation({}), wishes, solver) == [("--want 'new>=2'", None)]
 
 
 def test_a_pair_that_is_known_not_to_work_is_avoided(tmp_path: Path, index: dict[str, str]) -> None:

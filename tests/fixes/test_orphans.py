@@ -199,7 +199,7 @@ def test_an_id_that_is_anothers_by_now_is_not_signalled(
     child = started.child(["sleep", "300"])
     now = table.read(child.pid)
     assert now is not None
-    before = table.Process(**{**now.__dict__, "start": now.start - 1})
+    before = table.RunningProcess(**{**now.__dict__, "start": now.start - 1})
     done = ending.end([before], grace_s=0.1)
     assert done == ending.Ended((), (), ())
     assert child.poll() is None

@@ -17,7 +17,7 @@ class Started:
 
     def __init__(self) -> None:
         self.children: list[subprocess.Popen[str]] = []
-        self.others: list[table.Process] = []
+        self.others: list[table.RunningProcess] = []
 
     def child(self, argv: list[str], **options: Any) -> subprocess.Popen[str]:
         self.children.append(subprocess.Popen(argv, **{"stdout": subprocess.PIPE, "text": True, **options}))

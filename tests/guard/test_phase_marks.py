@@ -11,7 +11,7 @@ import pytest
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options
 from doctor.monitors.guard.phase_marks import MOST_WAITING, PhaseMarks, places
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 from doctor.monitors.usage.phases import marked
 from doctor.run.folder import RunDir
 
@@ -124,7 +124,7 @@ def two_steps(folder: Path) -> tuple[Guard, PhaseMarks]:
 
 def test_marks_that_wait_are_written_by_the_watch(tmp_path: Path) -> None:
     guard, marks = two_steps(tmp_path)
-    watch = Watch(guard, at_least_s=1.0)
+    watch = StuckWatch(guard, at_least_s=1.0)
     watch.on_tick.append(marks.write)
     end = time.monotonic() + 20
     while len(told(tmp_path)) < 2 * len(STEP) and time.monotonic() < end:

@@ -20,7 +20,7 @@ from doctor.catalogue.standing import Standing
 from doctor.monitors.guard import stuck
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.stacks import is_long, runs
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 from doctor.run.folder import VARIABLE, Events, RunDir
 from tests.ports import free_port
 
@@ -56,7 +56,7 @@ def test_a_step_that_never_comes_is_told_once_with_its_stack(
 ) -> None:
     """A loop of one's own may be over: nothing tells the guard so."""
     guard = Guard(rank=0, world_size=1, run=run, rules=[])
-    watch = Watch(guard, factor=3, at_least_s=2, goes_on=goes_on)
+    watch = StuckWatch(guard, factor=3, at_least_s=2, goes_on=goes_on)
 
     def never_comes_back() -> None:
         _until(lambda: _events(run, "alarm"))
@@ -81,14 +81,14 @@ def test_a_training_that_an_exception_has_ended_is_not_called_stuck(run: RunDir)
         frame = sys._getframe()
         guard = Guard(rank=0, world_size=1, run=run, rules=[])
         goes_on = functools.partial(runs, threading.get_ident(), frame.f_code)
-        watches.append(Watch(guard, factor=3, at_least_s=0.5, goes_on=goes_on))
+        watches.append(StuckWatch(guard, factor=3, at_least_s=0.5, goes_on=goes_on))
         for step in range(6):
             watches[0].beat(step)
             time.sleep(0.02)
         assert goes_on()
         raise RuntimeError("as in a notebook")
 
-    watches: list[Watch] = []
+    watches: list[StuckWatch] = []
     with pytest.raises(RuntimeError):
         training()
     assert _until(watches[0]._ended.is_set, 10)
@@ -97,7 +97,7 @@ def test_a_training_that_an_exception_has_ended_is_not_called_stuck(run: RunDir)
 
 def test_steps_and_other_signs_of_life_keep_it_silent(run: RunDir) -> None:
     guard = Guard(rank=0, world_size=1, run=run, rules=[])
-    watch = Watch(guard, factor=3, at_least_s=1.5)
+    watch = StuckWatch(guard, factor=3, at_least_s=1.5)
     for step in range(8):
         watch.beat(step)
         time.sleep(0.05)
@@ -110,7 +110,7 @@ def test_steps_and_other_signs_of_life_keep_it_silent(run: RunDir) -> None:
 
 
 def test_before_a_usual_step_is_known_the_limit_is_long(run: RunDir) -> None:
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=1)
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=1)
     watch.beat(0)
     watch.beat(1)
     assert watch.usual_s is None
@@ -119,7 +119,7 @@ def test_before_a_usual_step_is_known_the_limit_is_long(run: RunDir) -> None:
 
 
 def test_a_long_step_now_and_then_is_usual(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=0.2)
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]), at_least_s=0.2)
     clock = [0.0]
     monkeypatch.setattr(stuck, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     for step in range(12):
@@ -141,7 +141,7 @@ def test_probes_are_asked_once_at_half_the_limit(run: RunDir) -> None:
     asked: list[int] = []
     begun_ns = time.time_ns()
     probe = lambda: asked.append(time.time_ns())  # noqa: E731
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=2, probes=(probe,))
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=2, probes=(probe,))
     assert _until(lambda: _events(run, "hang"))  # at the whole limit
     watch.close()
     (at_ns,) = asked
@@ -152,7 +152,7 @@ def test_a_failing_watch_ends_alone(run: RunDir, capsys: pytest.CaptureFixture[s
     def fails() -> None:
         raise RuntimeError("bug of ours")
 
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=1, probes=(fails,))
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]), first_s=1, probes=(fails,))
     said: list[str] = []
     assert _until(lambda: said.append(capsys.readouterr().err) or "bug of ours" in said[-1])
     time.sleep(1)  # its limit
@@ -224,7 +224,7 @@ def test_a_rank_that_speaks_late_is_waited_for(
     monkeypatch.setattr(
         stuck.stacks, "of_main", lambda: (("/lib/torch/distributed/distributed_c10d.py", 9, "all_reduce"),)
     )
-    watch = Watch(Guard(rank=0, world_size=2, run=run, rules=[]), first_s=1)
+    watch = StuckWatch(Guard(rank=0, world_size=2, run=run, rules=[]), first_s=1)
     try:
         assert _until(lambda: _events(run, "hang"))
         time.sleep(watch._settle_s + 0.5)  # it looks for the others now
@@ -241,7 +241,7 @@ def test_a_rank_that_speaks_late_is_waited_for(
 
 def test_a_watch_that_ends_leaves_no_empty_file(run: RunDir) -> None:
     guard = Guard(rank=0, world_size=1, run=run, rules=[])
-    watch = Watch(guard, at_least_s=1, first_s=4)
+    watch = StuckWatch(guard, at_least_s=1, first_s=4)
     assert _until(lambda: list(run.path.glob("stacks/*-lock.txt")))
     watch.close()
     assert not list(run.path.glob("stacks/*"))
@@ -250,7 +250,7 @@ def test_a_watch_that_ends_leaves_no_empty_file(run: RunDir) -> None:
 def test_a_watch_that_is_closed_while_it_arms_its_watchdog_leaves_none(
     run: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]))
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]))
     closer = threading.Thread(target=watch.close)
     done: list[str] = []
 
@@ -270,7 +270,7 @@ def test_a_watch_that_is_closed_while_it_arms_its_watchdog_leaves_none(
 
 
 def test_a_fork_leaves_the_watchdog_to_its_parent(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(Guard(rank=0, world_size=1, run=run, rules=[]))
+    watch = StuckWatch(Guard(rank=0, world_size=1, run=run, rules=[]))
     watch._arm(60)
     with monkeypatch.context() as child:
         child.setattr(stuck.os, "getpid", lambda: 1)

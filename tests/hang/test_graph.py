@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.hang.graph import Graph, Wait, graph_of
-from doctor.hang.look import Hang, Node
+from doctor.hang.look import Hang, ProcessNode
 from doctor.hang.told import sentences
 
 
@@ -55,8 +55,8 @@ def test_large_graphs_are_quick() -> None:
 
 
 def test_a_stack_that_nobody_read_is_not_said_to_wait_for_nothing() -> None:
-    read = Node(1, "train.py (pid 1)", "train.py", "runs", "train.py:3", by="hook")
-    blind = Node(2, "tail (pid 2)", "tail", "sleeps", "", blind="py-spy is not installed")
+    read = ProcessNode(1, "train.py (pid 1)", "train.py", "runs", "train.py:3", by="hook")
+    blind = ProcessNode(2, "tail (pid 2)", "tail", "sleeps", "", blind="py-spy is not installed")
     said = sentences(Hang({1: read, 2: blind}, Graph(())))
     assert said == ("No process was seen to wait for another one; 1 of 2 Python stacks are unknown.",)
     assert sentences(Hang({1: read}, Graph(()))) == ("No process waits for another one.",)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from doctor.hang import ray_state
-from doctor.hang.asked import HOOK, Answer, Stack
+from doctor.hang.asked import HOOK, Answer, ThreadStack
 from doctor.hang.ray_state import RayTask, tasks, waits_in_ray
 from doctor.hang.waits import Seen
-from doctor.mend.processes.table import Process
+from doctor.mend.processes.table import RunningProcess
 from doctor.monitors.sampler.processes import Identity
 from doctor.readers.machine.ray_processes import Raylet
 
@@ -23,8 +23,8 @@ _GET = ("/x/ray/_private/worker.py", 2801, "get")
 
 
 def seen(pid: int, command: str, *frames: tuple[str, int, str]) -> Seen:
-    process = Process(pid, 1, 1, 1, 1, "S", 0, "python", command)
-    return Seen(process, Identity(pid), (), Answer(HOOK, (Stack(pid, "MainThread", frames),)))
+    process = RunningProcess(pid, 1, 1, 1, 1, "S", 0, "python", command)
+    return Seen(process, Identity(pid), (), Answer(HOOK, (ThreadStack(pid, "MainThread", frames),)))
 
 
 def event(task: str, pid: int, state: str, actor: str = "", **more: Any) -> dict[str, Any]:

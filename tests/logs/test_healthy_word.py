@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
 from doctor.diagnosis.report import as_dict
-from doctor.logs.gathered import NotReadable
+from doctor.logs.gathered import LogNotReadable
 from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
 from doctor.render.words import WORDS, verdict_of
@@ -55,7 +55,7 @@ def test_what_shows_no_end_or_cannot_be_read_is_not(tmp_path: Path, name: str, c
     try:
         assert verdict(path) != "healthy"
         assert verdict(tmp_path) != "healthy"
-    except (NotReadable, NoLogs):
+    except (LogNotReadable, NoLogs):
         pass
 
 
@@ -64,7 +64,7 @@ def test_what_shows_no_end_or_cannot_be_read_is_not(tmp_path: Path, name: str, c
 def test_bytes_alone_are_never_healthy(tmp_path: Path, content: bytes, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with suppress(NotReadable, NoLogs):
+    with suppress(LogNotReadable, NoLogs):
         assert verdict(path) != "healthy"
 
 
@@ -110,7 +110,7 @@ def test_a_tar_that_breaks_off_anywhere_is_not_healthy_and_keeps_what_came_befor
             tar.add(source, each)
     path.write_bytes(path.read_bytes()[:kept])
     if 257 < kept <= 512:  # a tar by its first bytes, and nothing of a log in it
-        with pytest.raises(NotReadable, match=r"logs\.tar` cannot be unpacked"):
+        with pytest.raises(LogNotReadable, match=r"logs\.tar` cannot be unpacked"):
             verdict(path)
         return
     result = examine([str(path)], prepared=PREPARED)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.diagnosis.report import as_dict
-from doctor.logs.capsules.read import Capsule, Capsules, Failure, Frame, Link
+from doctor.logs.capsules.read import Capsule, CapsuleFailure, CapsuleFrame, CapsuleLink, Capsules
 from doctor.logs.postmortem import examine
 from doctor.logs.recorded import Written
 from doctor.run.folder import host_name
@@ -64,9 +64,9 @@ def test_two_long_names_are_two_logs(tmp_path: Path) -> None:
 def test_what_a_shell_asked_and_nobody_printed_is_no_failure(
     places: tuple[tuple[str, str], ...], tmp_path: Path, *, kept: bool
 ) -> None:
-    frames = tuple(Frame(file, 1, function, own=False) for file, function in reversed(places))
-    link = Link("builtins.ModuleNotFoundError", "No module named 'torch_npu'", frames)
-    failure = Failure("excepthook", ends=True, code=None, t_ns=1, chain=(link,))
+    frames = tuple(CapsuleFrame(file, 1, function, own=False) for file, function in reversed(places))
+    link = CapsuleLink("builtins.ModuleNotFoundError", "No module named 'torch_npu'", frames)
+    failure = CapsuleFailure("excepthook", ends=True, code=None, t_ns=1, chain=(link,))
     written = Written(Capsules((Capsule(str(tmp_path / "probe.json"), {}, (failure,)),)), [str(tmp_path)])
     assert bool(written.paths) is kept
     (tmp_path / "events").mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.index import load
-from doctor.logs.failures.fates import Fate, Fates, Witness
+from doctor.logs.failures.fates import Fate, Fates, WitnessLine
 from doctor.logs.failures.quotes import Quotes
 from doctor.logs.postmortem import Prepared, examine, prepare
 
@@ -235,4 +235,4 @@ def test_what_was_got_over_and_the_line_that_shows_it(
     (tmp_path / "train.log").write_text(text)
     case = examine([str(tmp_path / "train.log")], prepared=prepared).case
     (judged,) = Fates(case, Quotes(case, []), {}).judged
-    assert ((judged.fate, judged.row), judged.witness) == (fate, Witness(0, line))
+    assert ((judged.fate, judged.row), judged.witness) == (fate, WitnessLine(0, line))

@@ -19,7 +19,7 @@ from rich.console import Console
 from doctor.diagnosis.schema import REPORT
 from doctor.monitors.sampler import columns
 from doctor.monitors.sampler.clock import Now
-from doctor.monitors.sampler.table import Table
+from doctor.monitors.sampler.table import RowFile
 from doctor.monitors.usage.blocks import NotUsage
 from doctor.monitors.usage.files import load
 from doctor.monitors.usage.foreign_csv import load_any
@@ -38,7 +38,7 @@ Figures = Callable[[int, float], dict[str, Any]]
 def written(folder: Path, seconds: int, gpus: int, figures: Figures, step_s: float = 1.0) -> RunDir:
     """A run folder with these figures of each GPU at each moment."""
     run = RunDir(folder)
-    table = Table(run.gpu("n1"), columns.GPU, [f"schema {columns.GPU_SCHEMA}"])
+    table = RowFile(run.gpu("n1"), columns.GPU, [f"schema {columns.GPU_SCHEMA}"])
     for number in range(int(seconds / step_s)):
         at = Now(BEGIN_NS + int(number * step_s * 1e9), number * step_s)
         table.write([(at, {"gpu": gpu, "uuid": f"GPU-{gpu}", **figures(gpu, at.mono_s)}) for gpu in range(gpus)])
@@ -225,7 +225,7 @@ def ids(data: dict[str, Any]) -> set[str]:
 
 def test_trainer_and_server_taking_turns(tmp_path: Path) -> None:
     run = written(tmp_path, 400, 4, lambda gpu, at_s: gpm(70 if (at_s % 100 < 50) == (gpu < 2) else 0))
-    table = Table(run.gpu_processes("n1"), columns.GPU_PROCESS, ["schema x"])
+    table = RowFile(run.gpu_processes("n1"), columns.GPU_PROCESS, ["schema x"])
     at = Now(BEGIN_NS, 0.0)
     table.write([(at, {"gpu": gpu, "pid": gpu, "role": "trainer" if gpu < 2 else "vllm_engine"}) for gpu in range(4)])
     rows = run.gpu_processes("n1").read_text().replace(f",{os.uname().nodename},", ",n1,")
@@ -382,7 +382,7 @@ def test_a_healthy_run_is_silent(tmp_path: Path) -> None:
 
 
 def test_what_was_not_sampled_is_not_called_well(tmp_path: Path) -> None:
-    table = Table(RunDir(tmp_path).host("n1"), columns.HOST, [f"schema {columns.HOST_SCHEMA}"])
+    table = RowFile(RunDir(tmp_path).host("n1"), columns.HOST, [f"schema {columns.HOST_SCHEMA}"])
     table.write([(Now(BEGIN_NS + number * 10**9, float(number)), {"cpu_pct": 50}) for number in range(20)])
     table.close()
     data = report(str(tmp_path))

@@ -23,7 +23,7 @@ from doctor.monitors.sampler.clock import Every, Now, Paced, Stretch, Ticker, no
 from doctor.monitors.sampler.dcgm import parse
 from doctor.monitors.sampler.gpu_states import reason_names
 from doctor.monitors.sampler.processes import tree
-from doctor.monitors.sampler.table import Table
+from doctor.monitors.sampler.table import RowFile
 from doctor.run.folder import RunDir, read_rows
 from tests.monitors.conftest import GIB, METRICS, STATES, TRUTH, UUID_BEGINS, sampler, wait_for
 from tests.nvml import scenario_env
@@ -320,7 +320,7 @@ def test_killed_a_hundred_times_at_any_moment(tmp_path: Path) -> None:
         begun, begins = os.pipe()
         pid = os.fork()
         if pid == 0:
-            table = Table(path, ["time", "t_ns", "mono_s", "host", "gpu", "power_w"], ["schema test"])
+            table = RowFile(path, ["time", "t_ns", "mono_s", "host", "gpu", "power_w"], ["schema test"])
             number = 0
             while True:
                 table.write([(now(), {"gpu": life, "power_w": number + extra}) for extra in range(8)])

@@ -23,7 +23,7 @@ from doctor.catalogue.problem import ERROR, Problem
 from doctor.cli.app import run
 from doctor.cli.options import FORMATS, rendered
 from doctor.diagnosis.differ import differences
-from doctor.diagnosis.report import Diagnosis, Target, as_dict
+from doctor.diagnosis.report import Diagnosis, Subject, as_dict
 from doctor.facts.environment import Environment
 from doctor.readers.saved import as_json
 from doctor.render.environment import render as render_environment
@@ -62,7 +62,7 @@ def report() -> dict[str, object]:
     )  # fmt: skip
     chain = tuple({"file": "train.log", "line": 3, "text": text} for text in texts)
     nodes = {"rows": [{"name": "settings", "values": texts}]}
-    target = Target("/usr/bin/python3", tuple(word for text in texts for word in text.split()), ("a.yaml",))
+    target = Subject("/usr/bin/python3", tuple(word for text in texts for word in text.split()), ("a.yaml",))
     return as_dict(Diagnosis("postmortem", target, outcome, verdict="known", chain=chain, nodes=nodes))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from doctor.rehearse.again import keeping
-from doctor.rehearse.session import Session, Wishes, rehearse
+from doctor.rehearse.session import RehearsalWishes, Session, rehearse
 from tests.rehearse.test_passes import alive_with
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(sys.platform != "linux", reason="a copy is Linux's alone")]
@@ -43,7 +43,7 @@ def rehearsed(folder: Path, monkeypatch: pytest.MonkeyPatch, before: str = "", a
     monkeypatch.setenv("PYTHONPATH", str(library.parent))
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
     monkeypatch.chdir(folder)
-    return rehearse([sys.executable, str(script)], Wishes(deadline_s=60), {})
+    return rehearse([sys.executable, str(script)], RehearsalWishes(deadline_s=60), {})
 
 
 def consoles(session: Session) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pytest
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.rl import reward_does_not_judge
 from doctor.monitors.rehearse import answers, asked, journal, rewards
-from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings, _Read
 
 QUESTIONS = [f"What is {each} + 7? Answer inside <answer></answer>." for each in range(4)]
 RIGHT = [str(each + 7) for each in range(4)]
@@ -30,7 +30,7 @@ class Trainer:
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rehearsal of this process."""
     file = tmp_path / "settings.json"
-    file.write_text(Settings(tmp_path, 0).as_json())
+    file.write_text(PassSettings(tmp_path, 0).as_json())
     monkeypatch.setenv(VARIABLE, str(file))
     monkeypatch.setattr(_Read, "settings", None)
     monkeypatch.setattr(journal._Own, "pid", None)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings
 from doctor.rehearse import enter
 from doctor.rehearse.apart import Apart, apart
 
@@ -141,7 +141,7 @@ def test_without_an_overlay_what_was_there_is_refused_and_told(tmp_path: Path) -
     stage = tmp_path / "stage"
     stage.mkdir()
     settings = tmp_path / "settings.json"
-    settings.write_text(Settings(stage, time.time_ns()).as_json())
+    settings.write_text(PassSettings(stage, time.time_ns()).as_json())
     before = tree(folder)
     begin = "from doctor.monitors.rehearse import attach; attach.begin()\n"
     done = subprocess.run(
@@ -158,7 +158,7 @@ def test_without_an_overlay_what_was_there_is_refused_and_told(tmp_path: Path) -
 @pytest.mark.parametrize("offline", [True, False])
 def test_addresses_beyond_this_machine_are_told_and_refused_offline(tmp_path: Path, *, offline: bool) -> None:
     settings = tmp_path / "settings.json"
-    settings.write_text(Settings(tmp_path, time.time_ns(), offline=offline, held=True).as_json())
+    settings.write_text(PassSettings(tmp_path, time.time_ns(), offline=offline, held=True).as_json())
     program = """
 from doctor.monitors.rehearse import attach; attach.begin()
 import socket

@@ -14,7 +14,7 @@ import pytest
 
 from doctor.monitors.rehearse import checkpoints, journal, loops, trainers
 from doctor.monitors.rehearse.make_tiny import headers
-from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings, _Read
 
 
 def safetensors(path: Path, shapes: dict[str, list[int]]) -> None:
@@ -32,7 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     stage = tmp_path / "stage"
     stage.mkdir()
     file = tmp_path / "settings.json"
-    file.write_text(Settings(stage, time.time_ns(), held=True).as_json())
+    file.write_text(PassSettings(stage, time.time_ns(), held=True).as_json())
     monkeypatch.setenv(VARIABLE, str(file))
     monkeypatch.setattr(_Read, "settings", None)
     monkeypatch.setattr(journal._Own, "pid", None)
@@ -100,7 +100,7 @@ def test_a_second_pass_resumes_what_the_first_saved_in_a_folder_of_another_name(
     safetensors(first / "checkpoint-2" / "model.safetensors", {"a": [2]})
     journal.write("training", number=1, output=str(first))
     (root / journal.FOLDER).rename(root / journal.FIRST)
-    monkeypatch.setattr(_Read, "settings", Settings(root, 0, held=True, resume=True))
+    monkeypatch.setattr(_Read, "settings", PassSettings(root, 0, held=True, resume=True))
     monkeypatch.setattr(journal._Own, "pid", None)
     monkeypatch.setattr(loops.Current, "trainings", 0)
     made = trainer(second, tmp_path / "base")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from doctor.checks.rl.rewards import template_rewrites_history
-from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings
 from tests.rehearse.running import PROGRAMS
 
 pytestmark = pytest.mark.process
@@ -59,7 +59,7 @@ def told(python: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, di
     folder = tmp_path_factory.mktemp("conversations")
     (folder / "stage").mkdir()
     settings = folder / "settings.json"
-    settings.write_text(Settings(folder / "stage", time.time_ns(), held=True).as_json())
+    settings.write_text(PassSettings(folder / "stage", time.time_ns(), held=True).as_json())
     words = [str(ROOT), str(PROGRAMS), json.dumps(TEMPLATES)]
     done = subprocess.run(
         [str(python), "-c", _PROGRAM, *words], cwd=folder, capture_output=True, text=True, timeout=200, check=False,

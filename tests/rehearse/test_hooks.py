@@ -28,14 +28,14 @@ from doctor.monitors.rehearse import (
     rows,
     trainers,
 )
-from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings, _Read
 
 
 def set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **wishes: Any) -> Path:
     stage = tmp_path / "stage"
     stage.mkdir(exist_ok=True)
     file = tmp_path / "settings.json"
-    file.write_text(Settings(stage, time.time_ns(), **wishes).as_json())
+    file.write_text(PassSettings(stage, time.time_ns(), **wishes).as_json())
     monkeypatch.setenv(VARIABLE, str(file))
     monkeypatch.setattr(_Read, "settings", None)
     monkeypatch.setattr(journal._Own, "pid", None)

@@ -22,7 +22,7 @@ from doctor.rehearse.judge import judged
 from doctor.rehearse.passes import Ended
 from doctor.rehearse.record import Rehearsed, left_out, phases
 from doctor.rehearse.report import report, section, warnings_of
-from doctor.rehearse.session import Session, Wishes
+from doctor.rehearse.session import RehearsalWishes, Session
 from doctor.rehearse.told import beforehand, extrapolated, not_rehearsed
 from doctor.rehearse.words import REASONS, SENTENCES
 from doctor.render.html import render as page
@@ -63,7 +63,8 @@ def session(
     run.console.parent.mkdir(parents=True, exist_ok=True)
     run.console.touch()
     return Session(
-        ("python", "train.py"), Wishes(**wishes), run, Apart(run.path, why="not permitted"), Rehearsed(entries),
+        ("python", "train.py"), RehearsalWishes(**wishes), run, Apart(run.path, why="not permitted"),
+        Rehearsed(entries),
         (Ended(code, 12.0, late),),
     )  # fmt: skip
 
@@ -151,11 +152,13 @@ def test_every_reason_and_sentence_is_there_in_both_languages() -> None:
 
 
 def test_before_it_begins_a_machine_without_a_card_is_told() -> None:
-    with_card = beforehand(Wishes(), gpu=True, nodes=1, language="en")
-    without = beforehand(Wishes(), gpu=False, nodes=4, language="en")
+    with_card = beforehand(RehearsalWishes(), gpu=True, nodes=1, language="en")
+    without = beforehand(RehearsalWishes(), gpu=False, nodes=4, language="en")
     assert set(with_card) < set(without)
     assert any("4" in each for each in without)
-    assert not any("tiny" in each for each in beforehand(Wishes(scale="real"), gpu=True, nodes=1, language="en"))
+    assert not any(
+        "tiny" in each for each in beforehand(RehearsalWishes(scale="real"), gpu=True, nodes=1, language="en")
+    )
 
 
 def test_a_command_that_trains_nothing_is_not_called_well(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from doctor.monitors.rehearse import journal, outside
-from doctor.monitors.rehearse.settings import VARIABLE, Settings
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings
 from tests.rehearse.test_hooks import set_up
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ print("held")
 def test_the_real_clients_contact_nobody(beside: str, python: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     (tmp_path / "stage").mkdir()
-    file.write_text(Settings(tmp_path / "stage", time.time_ns()).as_json())
+    file.write_text(PassSettings(tmp_path / "stage", time.time_ns()).as_json())
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), VARIABLE: str(file)}
     if beside:
         variables["PYTHONPATH"] = str(python.parent.parent / beside)
@@ -190,7 +190,7 @@ def test_weights_that_were_there_are_not_saved_over(python: Path, tmp_path: Path
         (tmp_path / name).write_text("weeks of training")
     time.sleep(0.05)
     file = tmp_path / "settings.json"
-    file.write_text(Settings(tmp_path / "stage", time.time_ns(), held=held).as_json())
+    file.write_text(PassSettings(tmp_path / "stage", time.time_ns(), held=held).as_json())
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), VARIABLE: str(file)}
     done = subprocess.run(
         [str(python), "-c", _SAVES, str(ROOT)], env=variables, cwd=tmp_path, capture_output=True, text=True,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doctor.monitors.rehearse import journal, saved
-from doctor.monitors.rehearse.settings import VARIABLE, Settings, _Read
+from doctor.monitors.rehearse.settings import VARIABLE, PassSettings, _Read
 
 torch = pytest.importorskip("torch")
 
@@ -21,7 +21,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "stage"
     folder.mkdir()
     file = tmp_path / "settings.json"
-    file.write_text(Settings(folder, time.time_ns()).as_json())
+    file.write_text(PassSettings(folder, time.time_ns()).as_json())
     monkeypatch.setenv(VARIABLE, str(file))
     monkeypatch.setattr(_Read, "settings", None)
     monkeypatch.setattr(journal._Own, "pid", None)

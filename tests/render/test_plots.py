@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from doctor.catalogue.outcome import Outcome
-from doctor.diagnosis.report import Diagnosis, Target, as_dict
+from doctor.diagnosis.report import Diagnosis, Subject, as_dict
 from doctor.render import html
 from doctor.render.plots import Mark, Plot, fragment
 
 
 def report(step: int | None = 40) -> dict[str, Any]:
-    data = as_dict(Diagnosis("check", Target(), Outcome((), (), (), 1, 0.1)))
+    data = as_dict(Diagnosis("check", Subject(), Outcome((), (), (), 1, 0.1)))
     where = {} if step is None else {"step": step}
     finding = {
         "id": "NUM005", "name": "made-up", "severity": "error", "confidence": "confirmed", "role": "cause",

@@ -18,7 +18,7 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.finding import LIKELY, Finding, Message, Where, Words, found
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import ERROR, INFO, WARNING, Problem
-from doctor.diagnosis.report import Diagnosis, Target, as_dict, shortened
+from doctor.diagnosis.report import Diagnosis, Subject, as_dict, shortened
 from doctor.diagnosis.schema import FACTS, REPORT
 from doctor.facts.host import Host
 from doctor.readers.saved import as_json
@@ -53,7 +53,7 @@ def report() -> dict[str, Any]:
         12,
         0.2,
     )
-    target = Target(
+    target = Subject(
         "/home/alice/venv/bin/python", ("WANDB_API_KEY=abcdef", "accelerate", "launch"), (), None, ("python 3.11",)
     )
     return as_dict(Diagnosis("check", target, outcome, seconds=0.21))
@@ -95,7 +95,7 @@ def test_one_problem_on_several_cards_is_one_finding() -> None:
     cards = [finding(ERROR, n=each, where=Where(gpu=each)) for each in (0, 1, 2, 5)]
     other = finding(WARNING, where=Where(gpu=3))
     outcome = Outcome((*cards[:2], other, *cards[2:]), (), (), 5, 0.1)
-    report = as_dict(Diagnosis("check", Target(), outcome))
+    report = as_dict(Diagnosis("check", Subject(), outcome))
     text = drawn(report)
     assert text.count("✗ TRL901") == 1
     assert re.search(r"TRL901 made-up-problem +GPU 0, 1, 2, 5\n", text)
@@ -206,15 +206,15 @@ def test_markdown_quotes_evidence_where_it_cannot_break_out(report: dict[str, An
 
 
 def test_healthy_report_is_short() -> None:
-    healthy = as_dict(Diagnosis("check", Target(), Outcome((), (), (), 40, 0.1), seconds=0.1))
+    healthy = as_dict(Diagnosis("check", Subject(), Outcome((), (), (), 40, 0.1), seconds=0.1))
     assert len(drawn(healthy).strip().splitlines()) == 2
-    blind = as_dict(Diagnosis("check", Target(), Outcome((), (Skipped("GPU004", "no driver"),), (), 40, 0.1)))
+    blind = as_dict(Diagnosis("check", Subject(), Outcome((), (Skipped("GPU004", "no driver"),), (), 40, 0.1)))
     assert "could not see everything" in drawn(blind)
 
 
 def test_every_form_for_people_has_the_fix_and_names_sources_in_the_readers_language() -> None:
     outcome = Outcome((finding(ERROR),), (), (), 1, 0.1)
-    told = as_dict(Diagnosis("check", Target(None, (), (), None, ()), outcome, seconds=0.1))
+    told = as_dict(Diagnosis("check", Subject(None, (), (), None, ()), outcome, seconds=0.1))
     told["findings"][0]["remedy"]["fix"] = "TRL901"
     told["findings"][0]["evidence"] = [{"source": "launch command", "line": None, "text": "accelerate launch"}]
     for text in (drawn(told, language="zh"), html.render(told, "zh"), markdown.render(told, "zh")):

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from doctor.fixes.vllm_server import death, health, processes, state
-from doctor.fixes.vllm_server.settings import Settings
+from doctor.fixes.vllm_server.settings import ServerBounds
 
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(death, "HEALTH", health.Health())
     monkeypatch.setattr(death, "DEATH", death.Death())
-    monkeypatch.setattr(death, "SETTINGS", Settings(drain_s=7.0))
+    monkeypatch.setattr(death, "SETTINGS", ServerBounds(drain_s=7.0))
     monkeypatch.setattr(state.SERVED, "application", None)
     monkeypatch.setattr(processes, "_needed", [])
     monkeypatch.delenv("DOCTOR_RUN_DIR", raising=False)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doctor.fixes.vllm_server import death, guard, health, processes, record, requests, state
-from doctor.fixes.vllm_server.settings import Settings, load
+from doctor.fixes.vllm_server.settings import ServerBounds, load
 
 BODY = {"type": "http.response.body"}
 
@@ -72,7 +72,7 @@ def ask(
 
     raised = None
     try:
-        asyncio.run(guard.Guard(application)(scope, receive, send))
+        asyncio.run(guard.RequestGuard(application)(scope, receive, send))
     except Exception as exc:  # noqa: BLE001 - part of the answer
         raised = exc
     return Answer(sent, raised)
@@ -84,7 +84,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (guard, death):
         monkeypatch.setattr(module, "HEALTH", made)
         monkeypatch.setattr(module, "DEATH", lives)
-    monkeypatch.setattr(guard, "SETTINGS", Settings(request_bytes=1000, prompts=3, demo=True))
+    monkeypatch.setattr(guard, "SETTINGS", ServerBounds(request_bytes=1000, prompts=3, demo=True))
     monkeypatch.setattr(state.SERVED, "application", None)
     monkeypatch.setattr(processes, "_needed", [])
     monkeypatch.delenv("DOCTOR_RUN_DIR", raising=False)
@@ -397,6 +397,6 @@ def test_while_it_drains_it_takes_nothing_new_and_is_alive() -> None:
 
 
 def test_settings_cross_the_border_and_nonsense_is_none() -> None:
-    settings = Settings(1, 2, 3.0, demo=True)
+    settings = ServerBounds(1, 2, 3.0, demo=True)
     assert load(settings.dump()) == settings
-    assert load("") == load('{"a": 1}') == load("[1]") == Settings()
+    assert load("") == load('{"a": 1}') == load("[1]") == ServerBounds()

@@ -26,7 +26,7 @@ from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
 from doctor.fixes.vllm_server import drain, health, record, state
-from doctor.fixes.vllm_server.settings import Settings
+from doctor.fixes.vllm_server.settings import ServerBounds
 from doctor.readers.patient.carry import CONTENTS, carry
 from doctor.run.folder import Events, RunDir
 from doctor.serve import watch as watch_module
@@ -64,7 +64,7 @@ def patient(tmp_path: Path, code: str, *, also: Path | None = None, wait: bool =
     run.mkdir(exist_ok=True)
     folder = run / "patient" if (run / "patient").exists() else lay(run)
     before = {"PYTHONPATH": str(also)} if also else {}
-    env = {**os.environ, **variables(folder, Settings(), before), "DOCTOR_RUN_DIR": str(run)}
+    env = {**os.environ, **variables(folder, ServerBounds(), before), "DOCTOR_RUN_DIR": str(run)}
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -232,7 +232,7 @@ def ended(monkeypatch: pytest.MonkeyPatch, in_flight: list[int], again_after: fl
     made = health.Health()
     made.in_flight = in_flight[0]
     monkeypatch.setattr(drain, "HEALTH", made)
-    monkeypatch.setattr(drain, "SETTINGS", Settings(drain_s=0.5))
+    monkeypatch.setattr(drain, "SETTINGS", ServerBounds(drain_s=0.5))
     monkeypatch.setattr(drain, "_ONE_WISH_S", 0.1)
     server = SimpleNamespace(should_exit=False, force_exit=False)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doctor.fixes.vllm_server import health, processes, progress, state
-from doctor.fixes.vllm_server.settings import Settings
+from doctor.fixes.vllm_server.settings import ServerBounds
 
 LIMIT_S = 0.4
 
@@ -49,7 +49,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PROGRESS", made)
     for module in (health, state):
         monkeypatch.setattr(module, "PROGRESS", made)
-    monkeypatch.setattr(health, "SETTINGS", Settings(stall_s=LIMIT_S))
+    monkeypatch.setattr(health, "SETTINGS", ServerBounds(stall_s=LIMIT_S))
     monkeypatch.setattr(progress, "PROBE_EVERY_S", 0.1)
     monkeypatch.setattr(progress, "PROBE_WAIT_S", 0.05)
     monkeypatch.setattr(progress, "_AGAIN_S", 0.05)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.sizing import output_layer
-from doctor.sizing.budget import Phase, budget_of
+from doctor.sizing.budget import MemoryPhase, budget_of
 from doctor.sizing.setup import Hardware, Setup
 
 from . import cases, measuring
@@ -22,11 +22,11 @@ _OUTSIDE = {"context", "slack"}  # no tensors
 _LASTING = {"weights", "optimizer", "reference", "buckets"}
 
 
-def expected(setup: Setup) -> dict[str, Phase]:
+def expected(setup: Setup) -> dict[str, MemoryPhase]:
     return {each.name: each for each in budget_of(setup).phases}
 
 
-def tensors(phase: Phase, without: frozenset[str] = frozenset()) -> float:
+def tensors(phase: MemoryPhase, without: frozenset[str] = frozenset()) -> float:
     return sum(each.likely for each in phase.parts if each.key not in _OUTSIDE | without)
 
 
@@ -40,7 +40,7 @@ def check(setup: Setup, measured: dict[str, int], name: str) -> None:
     assert phases["update"].low <= measured["update"] + tensors_outside(phases["update"]), name
 
 
-def tensors_outside(phase: Phase) -> float:
+def tensors_outside(phase: MemoryPhase) -> float:
     return sum(each.high for each in phase.parts if each.key in _OUTSIDE)
 
 

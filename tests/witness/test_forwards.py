@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch")
 
 from doctor.monitors.witness import forwards  # noqa: E402
 from doctor.monitors.witness.asked import CannotAsk  # noqa: E402
-from doctor.monitors.witness.forwards import Heard, Listener  # noqa: E402
+from doctor.monitors.witness.forwards import ForwardListener, Heard  # noqa: E402
 from doctor.monitors.witness.judge import Known  # noqa: E402
 from doctor.monitors.witness.parts import Parts  # noqa: E402
-from doctor.monitors.witness.policy import Policy  # noqa: E402
+from doctor.monitors.witness.policy import TrainedModel  # noqa: E402
 
 VOCABULARY, PAD = 50, 0
 
@@ -65,8 +65,10 @@ class Causal(torch.nn.Module):
         return [float(each) for each in scores.gather(1, torch.tensor(ids[1:]).unsqueeze(1)).squeeze(1)]
 
 
-def listener(model: Any, *, rotary: bool = True, together: bool = False, temperature: float | None = 1.0) -> Listener:
-    made = Listener(lambda: model, lambda: 0, lambda: temperature, VOCABULARY, rotary=rotary, together=together)
+def listener(
+    model: Any, *, rotary: bool = True, together: bool = False, temperature: float | None = 1.0
+) -> ForwardListener:
+    made = ForwardListener(lambda: model, lambda: 0, lambda: temperature, VOCABULARY, rotary=rotary, together=together)
     made.listen()
     return made
 
@@ -211,7 +213,7 @@ def test_padding_in_front_counts_where_places_are_learned() -> None:
 
 def test_a_forward_after_the_optimizer_step_is_of_other_weights() -> None:
     model, step = Causal(), [0]
-    hears = Listener(lambda: model, lambda: step[0], lambda: 1.0, VOCABULARY, rotary=True, together=False)
+    hears = ForwardListener(lambda: model, lambda: step[0], lambda: 1.0, VOCABULARY, rotary=True, together=False)
     hears.listen()
     step[0] = 1
     model(input_ids=torch.tensor(drawn(24)))
@@ -239,7 +241,7 @@ def test_an_adapter_that_is_off_or_another_one_is_not_the_policy() -> None:
 def test_a_compiled_policy_computes_the_same_and_is_heard_around_what_is_compiled() -> None:
     model, ids = Causal(), torch.tensor(drawn(24))
     compiled = torch.compile(model, backend="eager")
-    policy = Policy(compiled)
+    policy = TrainedModel(compiled)
     before = compiled(input_ids=ids).logits
     hears = listener(policy.heard())
     assert torch.equal(compiled(input_ids=ids).logits, before)
@@ -247,7 +249,7 @@ def test_a_compiled_policy_computes_the_same_and_is_heard_around_what_is_compile
     assert not model._forward_hooks
     model.compile(backend="eager")
     with pytest.raises(CannotAsk, match="compiled in place"):
-        Policy(model).heard()
+        TrainedModel(model).heard()
 
 
 def test_a_forward_that_cannot_be_looked_at_disturbs_nobody(
@@ -266,7 +268,7 @@ def test_a_forward_that_cannot_be_looked_at_disturbs_nobody(
 
 
 def parts(*, together: bool = False) -> Parts:
-    return Parts(Policy(Causal(), together=together), lambda: 0, lambda: 1.0)
+    return Parts(TrainedModel(Causal(), together=together), lambda: 0, lambda: 1.0)
 
 
 def row(seed: int, shift: float = 0.0) -> list[float | None]:

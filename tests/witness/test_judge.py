@@ -13,7 +13,7 @@ from doctor.monitors.guard.policy import Policy
 from doctor.monitors.witness.asked import CannotAsk, Continued
 from doctor.monitors.witness.hooks import forwards_together
 from doctor.monitors.witness.judge import Batch, Known, judge, judge_batch
-from doctor.monitors.witness.policy import Policy as TrainedPolicy
+from doctor.monitors.witness.policy import TrainedModel as TrainedPolicy
 from doctor.monitors.witness.seen import Asked, Fixed, Round
 from doctor.monitors.witness.sequences import ANSWER_TOKENS, beginnings
 

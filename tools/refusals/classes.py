@@ -10,7 +10,7 @@ from typing import Any
 
 from newpython import parse
 
-from doctor.readers.script.follow import Code, Root, State, Walk, fields_of
+from doctor.readers.script.follow import Code, FollowedState, Root, Walk, fields_of
 from doctor.readers.script.formulas import Expr, names
 
 Rule = tuple[Expr, str, str]  # condition, exception, place
@@ -187,14 +187,14 @@ class Release:
             function = methods[method]
             walk = Walk(self.code(name), function.path)  # type: ignore[attr-defined]
             walk.within(function)
-            walk.follow(function.body, State({"self": Root(prefix, filled=filled)}))
+            walk.follow(function.body, FollowedState({"self": Root(prefix, filled=filled)}))
             rules += walk.raised
-        after = State()
+        after = FollowedState()
         for each in methods.values():
             rules += self._of_validator(name, each, Root(prefix, filled=filled), after)
         return rules
 
-    def _of_validator(self, name: str, function: ast.FunctionDef, root: Root, after: State) -> list[Rule]:
+    def _of_validator(self, name: str, function: ast.FunctionDef, root: Root, after: FollowedState) -> list[Rule]:
         """A validator of all fields: `mode="before"` sees what was written alone."""
         for decorator in function.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -204,7 +204,7 @@ class Release:
             parameters = [each.arg for each in function.args.args]
             walk = Walk(self.code(name), function.path)  # type: ignore[attr-defined]
             if before:
-                state = State({parameters[-1]: Root(root.prefix, not root.filled, root.filled)})
+                state = FollowedState({parameters[-1]: Root(root.prefix, not root.filled, root.filled)})
             else:
                 after.variables = {parameters[0]: root}
                 state = after
@@ -220,7 +220,7 @@ class Release:
         if function is None:
             return []
         walk = Walk(self.code(owner), function.path)  # type: ignore[attr-defined]
-        walk.follow(function.body, State({each: Root(prefix, raw) for each, prefix in roots.items()}))
+        walk.follow(function.body, FollowedState({each: Root(prefix, raw) for each, prefix in roots.items()}))
         return walk.raised
 
     def of_model_types(self) -> dict[str, tuple[dict[str, Any], list[Rule]]]:
@@ -234,7 +234,7 @@ class Release:
             given = dict(_parameters(function))
             walk = Walk(self.code(name), function.path)  # type: ignore[attr-defined]
             walk.within(function)
-            walk.follow(function.body, State({"self": Root(), **{each: ["n", each] for each in given}}))
+            walk.follow(function.body, FollowedState({"self": Root(), **{each: ["n", each] for each in given}}))
             defaults = {each: literal(default) for each, default in given.items()}
             kept = {each: value for each, value in defaults.items() if value is not _ABSENT}
             found[kind] = (kept, walk.raised + self.of_class(name))
@@ -245,7 +245,7 @@ class Release:
         code = self.code()
         code.functions = module.functions
         walk = Walk(code, module.path)
-        walk.follow(module.main, State({"args": Root()}))
+        walk.follow(module.main, FollowedState({"args": Root()}))
         return walk.raised
 
 

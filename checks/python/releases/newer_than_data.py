@@ -24,7 +24,7 @@ def newer_than_data(packages: Packages) -> Judgement:
     newer = [
         (name, version)
         for name in JUDGED
-        if (version := packages.version(name)) and data.standing(name, version) is data.Standing.NEWER
+        if (version := packages.version(name)) and data.standing(name, version) is data.VersionStanding.NEWER
     ]
     if not newer:
         return

@@ -19,7 +19,7 @@ _Groups = list[tuple[Any, list[int]]]
 
 
 @record
-class Reading:
+class NodeReading:
     """Something that can be compared between nodes.
 
     Args:
@@ -78,7 +78,7 @@ class Compared:
         return len(self.values) > 1
 
 
-def compare(cluster: Cluster, readings: Iterable[Reading]) -> tuple[Compared, ...]:
+def compare(cluster: Cluster, readings: Iterable[NodeReading]) -> tuple[Compared, ...]:
     """Each reading that at least two nodes report, in the order of the table."""
     if not _latest or _latest[0].cluster is not cluster:
         _latest[:] = [_Comparison(cluster)]
@@ -91,17 +91,17 @@ class _Comparison:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self._nodes = {False: cluster.heard, True: _with_gpus(cluster.heard)}
-        self._rows: dict[Reading, tuple[Compared, ...]] = {}
+        self._rows: dict[NodeReading, tuple[Compared, ...]] = {}
         self._states: dict[tuple[str, bool], _Groups] = {}
 
-    def rows(self, reading: Reading) -> tuple[Compared, ...]:
+    def rows(self, reading: NodeReading) -> tuple[Compared, ...]:
         """What at least two nodes report, and what does not tell them apart by its nature."""
         if reading not in self._rows:
             compared = _one(reading, self._nodes[reading.hardware], self._values(reading))
             self._rows[reading] = tuple(each for each in compared if each.seen > 1 and not _names_nodes(each))
         return self._rows[reading]
 
-    def _values(self, reading: Reading) -> _Groups:
+    def _values(self, reading: NodeReading) -> _Groups:
         """What each node reports; what nodes share is read once."""
         nodes = self._nodes[reading.hardware]
         if reading.fact is None:
@@ -149,7 +149,7 @@ def machine(node: Node) -> str | None:
     return told.boot_id if told is not None else None
 
 
-def _one(reading: Reading, nodes: tuple[Node, ...], groups: _Groups) -> Iterator[Compared]:
+def _one(reading: NodeReading, nodes: tuple[Node, ...], groups: _Groups) -> Iterator[Compared]:
     """One comparison; of a reading of many values one for each key that any node has."""
     keys = sorted({key for each, _ in groups if isinstance(each, Mapping) for key in each})
     if not keys:
@@ -162,7 +162,7 @@ def _one(reading: Reading, nodes: tuple[Node, ...], groups: _Groups) -> Iterator
         yield _laid(reading, reading.name.format(key), nodes, column)
 
 
-def _laid(reading: Reading, name: str, nodes: tuple[Node, ...], groups: _Groups) -> Compared:
+def _laid(reading: NodeReading, name: str, nodes: tuple[Node, ...], groups: _Groups) -> Compared:
     places: dict[Any, list[int]] = {}
     for value, at in groups:
         places.setdefault(value, []).extend(at)
@@ -179,7 +179,7 @@ def _laid(reading: Reading, name: str, nodes: tuple[Node, ...], groups: _Groups)
     return Compared(name, reading.area, shown, named(unseen))
 
 
-def _within(reading: Reading, places: dict[Any, list[int]]) -> dict[Any, list[int]]:
+def _within(reading: NodeReading, places: dict[Any, list[int]]) -> dict[Any, list[int]]:
     """Numbers that are equal within the tolerance put together, under the one that most nodes have."""
     groups: list[list[Any]] = []
     for value in sorted(each for each in places if isinstance(each, (int, float))):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from doctor.base.halves import digits_of
-from doctor.base.outliers import PAIR_FACTOR, Sample, Slow, best_of, slow_pairs, slow_points, slow_values
+from doctor.base.outliers import PAIR_FACTOR, PairCost, Slow, best_of, slow_pairs, slow_points, slow_values
 from doctor.base.record import record
 from doctor.base.stats import median_of_sorted
 from doctor.facts.cluster import Cluster, Node
@@ -31,7 +31,7 @@ _COSTS: dict[Cost, Callable[[Exchange], tuple[float, float]]] = {
 
 
 @record
-class Part:
+class NodeMeasurement:
     """What one node measured."""
 
     node: Node
@@ -58,7 +58,7 @@ class Measured:
 
     def __init__(self, cluster: Cluster) -> None:
         told = [(node, node.value("collectives")) for node in cluster.heard]
-        parts = [Part(node, each) for node, each in told if each is not None]
+        parts = [NodeMeasurement(node, each) for node, each in told if each is not None]
         tokens = Counter(each.told.meeting for each in parts)
         token = max(tokens, key=lambda each: tokens[each]) if tokens else None
         self.parts = {each.told.node: each for each in parts if each.told.meeting == token}
@@ -86,11 +86,11 @@ class Measured:
         for part in self.parts.values():
             yield from (each for each in part.told.exchanges if (each.node_a == each.node_b) is inside)
 
-    def samples(self, cost: Cost, *, inside: bool) -> list[Sample]:
+    def samples(self, cost: Cost, *, inside: bool) -> list[PairCost]:
         """One sample for each pair of processes: its least cost over all measurements."""
         read = _COSTS[cost]
         return best_of(
-            Sample((each.node_a, each.local_a), (each.node_b, each.local_b), *read(each))
+            PairCost((each.node_a, each.local_a), (each.node_b, each.local_b), *read(each))
             for each in self.exchanges(inside=inside)
         )
 
@@ -108,10 +108,10 @@ class Measured:
 
     def _slow_inside(self, cost: Cost) -> list[SlowEnd]:
         """Nodes whose own GPUs exchange slower than those of the other nodes, and single GPUs of a node."""
-        by_node: dict[int, list[Sample]] = {}
+        by_node: dict[int, list[PairCost]] = {}
         for each in self.samples(cost, inside=True):
             by_node.setdefault(_ends(each)[0][0], []).append(each)
-        whole = [Sample(node, None, *_median(samples)) for node, samples in by_node.items()]
+        whole = [PairCost(node, None, *_median(samples)) for node, samples in by_node.items()]
         slow = _enough(slow_values(whole, factor=FACTORS[cost]), cost)
         found = [SlowEnd(each.who, None, cost, each, again=False, inside=True) for each in slow]
         for node in sorted(set(by_node) - {each.node for each in found}):
@@ -165,7 +165,7 @@ class Measured:
         samples = self.samples(cost, inside=False)
         if len({frozenset(end[0] for end in _ends(each)) for each in samples}) != 1:
             return []
-        named = [Sample(_ends(each), None, each.cost, each.spread) for each in samples]
+        named = [PairCost(_ends(each), None, each.cost, each.spread) for each in samples]
         slow = _enough(slow_values(named, factor=PAIR_FACTOR), cost)
         times = [(each, 1 + self._repeats_of(each.who)) for each in slow]
         return [(each, count) for each, count in times if count > 1]
@@ -211,20 +211,20 @@ def summary(cluster: Cluster) -> str | None:
     )
 
 
-def _ends(sample: Sample) -> tuple[End, End]:
+def _ends(sample: PairCost) -> tuple[End, End]:
     return sample.a, sample.b  # type: ignore[return-value]  # this module put them in
 
 
-def _of_nodes(samples: Iterable[Sample]) -> list[Sample]:
+def _of_nodes(samples: Iterable[PairCost]) -> list[PairCost]:
     """One sample for each pair of nodes: the median of their processes'."""
-    pairs: dict[tuple[int, int], list[Sample]] = {}
+    pairs: dict[tuple[int, int], list[PairCost]] = {}
     for each in samples:
         (a, _), (b, _) = _ends(each)
         pairs.setdefault((min(a, b), max(a, b)), []).append(each)
-    return [Sample(a, b, *_median(of_pair)) for (a, b), of_pair in pairs.items()]
+    return [PairCost(a, b, *_median(of_pair)) for (a, b), of_pair in pairs.items()]
 
 
-def _median(samples: list[Sample]) -> tuple[float, float]:
+def _median(samples: list[PairCost]) -> tuple[float, float]:
     """Median cost and spread."""
     return median_of_sorted(sorted(each.cost for each in samples)), median_of_sorted(
         sorted(each.spread for each in samples)
@@ -249,7 +249,7 @@ def slow_products(measured: Measured) -> list[tuple[int, Process, Slow]]:
     found = []
     for (gpu_name, _), of_kind in kinds.items():
         samples = [
-            Sample(at, None, 1 / process.product.tflops, process.product.spread)
+            PairCost(at, None, 1 / process.product.tflops, process.product.spread)
             for at, (_, process) in enumerate(of_kind)
             if process.product is not None
         ]

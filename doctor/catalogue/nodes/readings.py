@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doctor.base.patterns import later
-from doctor.catalogue.nodes.compare import Reading
+from doctor.catalogue.nodes.compare import NodeReading
 from doctor.facts.cluster import Node
 
 #: distributions of the stack, each a reading of its own; all others are compared by name too, under "package"
@@ -186,83 +186,91 @@ def _offset(seconds: float) -> str:
 
 
 SOFTWARE = (
-    Reading("Python", "software", "interpreter", lambda each: each.version),
-    Reading("interpreter", "software", "interpreter", lambda each: each.executable),
-    Reading("glibc", "software", "interpreter", lambda each: each.glibc),
-    Reading("torch", "software", "packages", _torch),
-    Reading("CUDA of torch", "software", "packages", _torch_cuda),
-    Reading("NCCL", "software", "packages", nccl),
-    Reading("{}", "software", "packages", stack, whole=True),
-    Reading("package {}", "software", "packages", _others, whole=True),
-    Reading("nvcc", "software", "cuda", lambda each: each.nvcc_version),
+    NodeReading("Python", "software", "interpreter", lambda each: each.version),
+    NodeReading("interpreter", "software", "interpreter", lambda each: each.executable),
+    NodeReading("glibc", "software", "interpreter", lambda each: each.glibc),
+    NodeReading("torch", "software", "packages", _torch),
+    NodeReading("CUDA of torch", "software", "packages", _torch_cuda),
+    NodeReading("NCCL", "software", "packages", nccl),
+    NodeReading("{}", "software", "packages", stack, whole=True),
+    NodeReading("package {}", "software", "packages", _others, whole=True),
+    NodeReading("nvcc", "software", "cuda", lambda each: each.nvcc_version),
 )
 GPU = (
-    Reading("driver", "gpu", "gpus", lambda each: each.driver_version, hardware=True),
-    Reading("CUDA of the driver", "gpu", "gpus", lambda each: each.cuda_driver_version, hardware=True),
-    Reading("GPUs", "gpu", "gpus", _count, hardware=True),
-    Reading("GPU model", "gpu", "gpus", _models, hardware=True),
-    Reading("GPU memory", "gpu", "gpus", least_of_gpus("memory_total_bytes"), tolerance=0.02, show=size, hardware=True),
-    Reading("PCIe width", "gpu", "gpus", of_gpus("pcie_width"), hardware=True),
-    Reading("maximum PCIe generation", "gpu", "gpus", of_gpus("pcie_generation_max"), hardware=True),
-    Reading("NVLinks active", "gpu", "gpus", of_gpus("nvlinks_active"), hardware=True),
-    Reading("maximum SM clock (MHz)", "gpu", "gpus", of_gpus("sm_clock_max_mhz"), hardware=True),
-    Reading(
+    NodeReading("driver", "gpu", "gpus", lambda each: each.driver_version, hardware=True),
+    NodeReading("CUDA of the driver", "gpu", "gpus", lambda each: each.cuda_driver_version, hardware=True),
+    NodeReading("GPUs", "gpu", "gpus", _count, hardware=True),
+    NodeReading("GPU model", "gpu", "gpus", _models, hardware=True),
+    NodeReading(
+        "GPU memory", "gpu", "gpus", least_of_gpus("memory_total_bytes"), tolerance=0.02, show=size, hardware=True
+    ),
+    NodeReading("PCIe width", "gpu", "gpus", of_gpus("pcie_width"), hardware=True),
+    NodeReading("maximum PCIe generation", "gpu", "gpus", of_gpus("pcie_generation_max"), hardware=True),
+    NodeReading("NVLinks active", "gpu", "gpus", of_gpus("nvlinks_active"), hardware=True),
+    NodeReading("maximum SM clock (MHz)", "gpu", "gpus", of_gpus("sm_clock_max_mhz"), hardware=True),
+    NodeReading(
         "power limit (W)", "gpu", "gpus", least_of_gpus("power_limit_w"), tolerance=0.02, show=plain, hardware=True
     ),
-    Reading("ECC", "gpu", "gpus", of_gpus("ecc_enabled"), hardware=True),
-    Reading("MIG", "gpu", "gpus", of_gpus("mig_enabled"), hardware=True),
-    Reading("persistence mode", "gpu", "gpus", of_gpus("persistence_mode"), hardware=True),
-    Reading("compute mode", "gpu", "gpus", of_gpus("compute_mode"), hardware=True),
+    NodeReading("ECC", "gpu", "gpus", of_gpus("ecc_enabled"), hardware=True),
+    NodeReading("MIG", "gpu", "gpus", of_gpus("mig_enabled"), hardware=True),
+    NodeReading("persistence mode", "gpu", "gpus", of_gpus("persistence_mode"), hardware=True),
+    NodeReading("compute mode", "gpu", "gpus", of_gpus("compute_mode"), hardware=True),
 )
 NETWORK = (
-    Reading("interfaces", "network", "network", _nic_names, hardware=True),
-    Reading("MTU of {}", "network", "network", _mtus, hardware=True),
-    Reading("speed of {} (Mb/s)", "network", "network", _speeds, hardware=True),
-    Reading("RDMA port {}", "network", "node", _ports, hardware=True),
-    Reading("RDMA devices", "network", "network", lambda each: ", ".join(each.infiniband) or "none", hardware=True),
+    NodeReading("interfaces", "network", "network", _nic_names, hardware=True),
+    NodeReading("MTU of {}", "network", "network", _mtus, hardware=True),
+    NodeReading("speed of {} (Mb/s)", "network", "network", _speeds, hardware=True),
+    NodeReading("RDMA port {}", "network", "node", _ports, hardware=True),
+    NodeReading("RDMA devices", "network", "network", lambda each: ", ".join(each.infiniband) or "none", hardware=True),
 )
 HOST = (
-    Reading("kernel", "host", "host", lambda each: each.kernel or None),
-    Reading("system", "host", "host", lambda each: each.os or None),
-    Reading("CPU model", "host", "node", lambda each: each.cpu_model, hardware=True),
-    Reading("NUMA nodes", "host", "node", lambda each: each.numa_nodes, hardware=True),
-    Reading("module {}", "host", "node", _modules, hardware=True, whole=True),
-    Reading("CPUs", "host", "host", lambda each: each.cpus, hardware=True),
-    Reading("memory", "host", "host", lambda each: each.memory_total_bytes, tolerance=0.03, show=size, hardware=True),
-    Reading(
+    NodeReading("kernel", "host", "host", lambda each: each.kernel or None),
+    NodeReading("system", "host", "host", lambda each: each.os or None),
+    NodeReading("CPU model", "host", "node", lambda each: each.cpu_model, hardware=True),
+    NodeReading("NUMA nodes", "host", "node", lambda each: each.numa_nodes, hardware=True),
+    NodeReading("module {}", "host", "node", _modules, hardware=True, whole=True),
+    NodeReading("CPUs", "host", "host", lambda each: each.cpus, hardware=True),
+    NodeReading(
+        "memory", "host", "host", lambda each: each.memory_total_bytes, tolerance=0.03, show=size, hardware=True
+    ),
+    NodeReading(
         "memory limit", "host", "host", lambda each: each.memory_limit_bytes or -1, tolerance=0.03, show=_limit,
         hardware=True,
     ),
-    Reading(SHARED, "host", "host", lambda each: each.shm_total_bytes, tolerance=0.03, show=size, hardware=True),
-    Reading("open files limit", "host", "host", lambda each: each.open_files_soft, show=plain),
-    Reading("locked memory limit", "host", "host", lambda each: each.memlock_soft_bytes, tolerance=0.03, show=_limit),
-    Reading(
+    NodeReading(SHARED, "host", "host", lambda each: each.shm_total_bytes, tolerance=0.03, show=size, hardware=True),
+    NodeReading("open files limit", "host", "host", lambda each: each.open_files_soft, show=plain),
+    NodeReading(
+        "locked memory limit", "host", "host", lambda each: each.memlock_soft_bytes, tolerance=0.03, show=_limit
+    ),
+    NodeReading(
         "process limit", "host", "host", lambda each: each.max_processes_soft, tolerance=0.1, show=plain, hardware=True
     ),
-    Reading("container", "host", "host", lambda each: each.container or "none"),
-    Reading("{} writable", "host", "host", _writable),
-    Reading("clock offset to the others", "host", None, lambda node: node.clock_offset_s, absolute=1.0, show=_offset),
+    NodeReading("container", "host", "host", lambda each: each.container or "none"),
+    NodeReading("{} writable", "host", "host", _writable),
+    NodeReading(
+        "clock offset to the others", "host", None, lambda node: node.clock_offset_s, absolute=1.0, show=_offset
+    ),
 )  # fmt: skip
 FILES = (
-    Reading("SHA-256 of {}", "files", "node", lambda each: each.checksums),
-    Reading("{} exists", "files", "node", _there),
-    Reading("file system of {}", "files", "node", _kept_in),
-    Reading("mount {}", "files", "node", lambda each: each.mounts, whole=True),
+    NodeReading("SHA-256 of {}", "files", "node", lambda each: each.checksums),
+    NodeReading("{} exists", "files", "node", _there),
+    NodeReading("file system of {}", "files", "node", _kept_in),
+    NodeReading("mount {}", "files", "node", lambda each: each.mounts, whole=True),
 )
-LAUNCH = (Reading("nodes of the run", "launch", "node", lambda each: each.nodes),)
+LAUNCH = (NodeReading("nodes of the run", "launch", "node", lambda each: each.nodes),)
 RAY = (
-    Reading("Ray's CPUs", "ray", None, _resource("CPU"), show=plain, hardware=True),
-    Reading("Ray's GPUs", "ray", None, _resource("GPU"), show=plain, hardware=True),
-    Reading(
+    NodeReading("Ray's CPUs", "ray", None, _resource("CPU"), show=plain, hardware=True),
+    NodeReading("Ray's GPUs", "ray", None, _resource("GPU"), show=plain, hardware=True),
+    NodeReading(
         "Ray's object store", "ray", None, _resource("object_store_memory"), tolerance=0.05, show=size, hardware=True
     ),
-    Reading("Ray running", "ray", "ray_cluster", lambda each: each.version),
-    Reading("Python of Ray", "ray", "ray_cluster", lambda each: each.python_version),
+    NodeReading("Ray running", "ray", "ray_cluster", lambda each: each.version),
+    NodeReading("Python of Ray", "ray", "ray_cluster", lambda each: each.python_version),
 )
-ENVIRONMENT = (Reading("{}", "environment", "environment", variables, whole=True),)
+ENVIRONMENT = (NodeReading("{}", "environment", "environment", variables, whole=True),)
 READINGS = (*SOFTWARE, *GPU, *NETWORK, *HOST, *FILES, *LAUNCH, *RAY, *ENVIRONMENT)
 
 
-def named(*names: str) -> tuple[Reading, ...]:
+def named(*names: str) -> tuple[NodeReading, ...]:
     """Readings of the table by name, in its order."""
     return tuple(each for each in READINGS if each.name in names)

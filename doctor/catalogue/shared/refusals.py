@@ -269,7 +269,7 @@ _OTHER_CAUSES = later(
 
 
 @record
-class Refusal:
+class StatedRefusal:
     """What a message of a validation says: a relation of MESSAGES, settings and numbers in its order."""
 
     relation: str
@@ -278,7 +278,7 @@ class Refusal:
     sides: tuple[str, ...] = ()  # of a comparison in the notation of code: left, sign, right
 
 
-def read(text: str) -> Optional[Refusal]:
+def read(text: str) -> Optional[StatedRefusal]:
     """Understand a message, None where it names no setting or tells no relation."""
     formula = _FORMULA.search(text)
     if formula and _SETTING.search(formula["formula"]):
@@ -296,10 +296,10 @@ def read(text: str) -> Optional[Refusal]:
     if relation is None or not settings:
         return None
     numbers = list(dict.fromkeys(_NUMBER.findall(text)))
-    return Refusal(relation, tuple(settings[:_NAMES]), tuple(numbers[:_NAMES]))
+    return StatedRefusal(relation, tuple(settings[:_NAMES]), tuple(numbers[:_NAMES]))
 
 
-def asserted_in(code: str) -> Optional[Refusal]:
+def asserted_in(code: str) -> Optional[StatedRefusal]:
     """Understand `assert args.a % args.b == 0`, None where it does not look at settings of its own program."""
     match = _ASSERTED.match(code.strip())
     if match is None or not _HOLDER.search(match["asked"]):
@@ -308,7 +308,7 @@ def asserted_in(code: str) -> Optional[Refusal]:
     return _asked(asked, "")
 
 
-def _asked(formula: str, text: str) -> Refusal:
+def _asked(formula: str, text: str) -> StatedRefusal:
     """What a relation in the notation of code asks for."""
     settings = dict.fromkeys(_plain(name) for name in _SETTING.findall(formula) if name not in _NO_SETTING)
     numbers = dict.fromkeys(_NUMBER.findall(text.replace(formula, "")))
@@ -319,7 +319,9 @@ def _asked(formula: str, text: str) -> Refusal:
         relation = "formula"
     else:
         relation = "exclusive" if formula.startswith("not ") else "missing" if len(settings) == 1 else "order"
-    return Refusal(relation, tuple(settings)[:_NAMES], tuple(numbers)[:_NAMES], tuple(each.strip() for each in sides))
+    return StatedRefusal(
+        relation, tuple(settings)[:_NAMES], tuple(numbers)[:_NAMES], tuple(each.strip() for each in sides)
+    )
 
 
 def _spoken(text: str) -> list[str]:
@@ -348,7 +350,7 @@ def about_data(text: str) -> bool:
     return bool(_DATA.search(text)) and not _GIVEN.search(text)
 
 
-def _without_functions(refusal: Optional[Refusal], hits: Hits) -> Optional[Refusal]:
+def _without_functions(refusal: Optional[StatedRefusal], hits: Hits) -> Optional[StatedRefusal]:
     """A refusal less the names of functions that the traceback went through: those are no settings."""
     if refusal is None:
         return None
@@ -365,7 +367,7 @@ def _compared(sides: tuple[str, ...]) -> dict[str, Any]:
     return {"left": left, "right": right, "relation": Phrase(*_SIGNS[sign])}
 
 
-def _worded(problem: Problem, program: str, hits: Hits, refusal: Refusal) -> Optional[Finding]:
+def _worded(problem: Problem, program: str, hits: Hits, refusal: StatedRefusal) -> Optional[Finding]:
     """The words for a relation; None where no setting could be named."""
     if not refusal.settings:
         return None

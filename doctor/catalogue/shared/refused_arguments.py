@@ -17,7 +17,7 @@ _QUOTED = later(r"'(?:--)?([A-Za-z_][\w\-]{0,80})")
 
 
 @record
-class Refusal:
+class RefusedArgument:
     """An argument that a class did not take.
 
     Args:
@@ -46,7 +46,7 @@ class Refusal:
         return left_in(self.history) if self.history else "?"
 
 
-def refusals(hits: Hits) -> Iterator[Refusal]:
+def refusals(hits: Hits) -> Iterator[RefusedArgument]:
     """Judge every argument that the hits name (groups `owner` and `name`, or `names` as a printed list)."""
     seen = set()
     for hit in hits:
@@ -59,7 +59,7 @@ def refusals(hits: Hits) -> Iterator[Refusal]:
                 yield refusal
 
 
-def judged(owner: str, name: str, hits: Hits) -> Refusal | None:
+def judged(owner: str, name: str, hits: Hits) -> RefusedArgument | None:
     """Say why a class did not take an argument; None where it is no class of TRL's or Transformers' settings."""
     trainer = owner in data.trl_trainers()
     if owner and owner not in TRAINING and not trainer and data.trl_class(owner) is None:
@@ -74,24 +74,26 @@ def judged(owner: str, name: str, hits: Hits) -> Refusal | None:
     history = None if trainer else data.training_argument(name)
     if history is not None:
         return _by_history(owner, name, "transformers", history, hits)
-    return Refusal(owner, name, "unknown") if owner and not trainer else None
+    return RefusedArgument(owner, name, "unknown") if owner and not trainer else None
 
 
-def _by_history(owner: str, name: str, package: str, history: data.ArgumentHistory, hits: Hits) -> Refusal | None:
+def _by_history(
+    owner: str, name: str, package: str, history: data.ArgumentHistory, hits: Hits
+) -> RefusedArgument | None:
     """Removed or not there yet: by the installed release where the log tells it, else by what the newest one has."""
     version = hits.versions.get(package, "")
     sure = CONFIRMED if owner else LIKELY
     if version and left_before(history, version):
-        return Refusal(owner, name, "removed", package, history, sure)
+        return RefusedArgument(owner, name, "removed", package, history, sure)
     if version and came_later(history, version):
-        return Refusal(owner, name, "not-yet", package, history, sure)
+        return RefusedArgument(owner, name, "not-yet", package, history, sure)
     if version and history.exists_in(version):
         return None  # the class of that release takes it: the log is about another environment
     kind = "removed" if history.last is not None else "not-yet"
     if kind == "not-yet" and history.spans[0][0] in _EARLIEST:
         return None
     since_ever = history.spans[0][0] in _first_releases(owner, package)
-    return Refusal(owner, name, kind, package, history, sure if kind == "removed" and since_ever else LIKELY)
+    return RefusedArgument(owner, name, kind, package, history, sure if kind == "removed" and since_ever else LIKELY)
 
 
 def _first_releases(owner: str, package: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, Outcome
 from doctor.diagnosis.nodes.classes import Classes
 from doctor.diagnosis.nodes.joined import joined_findings, joined_skips
-from doctor.diagnosis.runner import Run, bites_of, in_order, in_order_of_importance, judge_entry, run_checks
+from doctor.diagnosis.runner import RunState, bites_of, in_order, in_order_of_importance, judge_entry, run_checks
 from doctor.facts.cluster import Cluster, Node
 from doctor.facts.environment import Environment
 from doctor.readers.collector import Collector, about_command, about_elsewhere
@@ -37,7 +37,7 @@ _PLACES = frozenset({
 class _Part:
     """What one problem's checks gave, and the nodes whose facts are those that were judged."""
 
-    run: Run
+    run: RunState
     hosts: list[str]
 
 
@@ -94,7 +94,7 @@ def _judged_parts(
     for entry in in_order(entries):
         needs = {need for each in entry.checks for need in each.requires if need in found}
         for members in classes.of(entry, found):
-            run = Run(found_ids={need for need in needs if members[0] in found[need]} if needs else set())
+            run = RunState(found_ids={need for need in needs if members[0] in found[need]} if needs else set())
             if (first := members[0]) not in worlds:
                 worlds[first] = world_of(states[first])
             judge_entry(run, entry, worlds[first])

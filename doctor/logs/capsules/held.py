@@ -13,7 +13,7 @@ from typing import Any
 from doctor.base.evidence import Observed, Origin, Violation
 from doctor.base.patterns import later
 from doctor.base.record import record
-from doctor.logs.capsules.read import Capsule, Fact, Frame, Link
+from doctor.logs.capsules.read import Capsule, CapsuleFrame, CapsuleLink, Fact
 
 #: frames in which a family looks, innermost first; a wrapper or two stand between
 _NEAR = 4
@@ -46,7 +46,7 @@ class Held:
     en: str
     zh: str
     evidence: tuple[Observed, ...]
-    frame: Frame
+    frame: CapsuleFrame
     short: str = ""
     short_zh: str = ""
 
@@ -61,7 +61,7 @@ class Held:
         return (self.short_zh or self.zh.partition("。")[0])[:_LONGEST_HEAD]
 
 
-def judge(capsule: Capsule, link: Link) -> Held | None:
+def judge(capsule: Capsule, link: CapsuleLink) -> Held | None:
     """What the values of a link's frames show; None where they show nothing."""
     near = list(_with_values(link))[:_NEAR]
     for family in _FAMILIES:
@@ -143,7 +143,7 @@ def _is_telling(fact: Fact) -> bool:
     return "length" in fact or "value" in fact or bool(fact.get("module"))
 
 
-def _evidence(capsule: Capsule, frame: Frame, values: Mapping[str, Fact]) -> tuple[Observed, ...]:
+def _evidence(capsule: Capsule, frame: CapsuleFrame, values: Mapping[str, Fact]) -> tuple[Observed, ...]:
     told = [f"{name} = {shown(fact)}" for name, fact in list(values.items())[:12] if _is_telling(fact)]
     who = f"{capsule.who}, {frame.place}"
     return (Observed.quoted(capsule.path, f"{who}: {'; '.join(told)}"[:600]),) if told else ()
@@ -152,7 +152,7 @@ def _evidence(capsule: Capsule, frame: Frame, values: Mapping[str, Fact]) -> tup
 # --- families ---------------------------------------------------------------------------------------------------------
 
 
-def _none(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _none(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """None where a value was expected, and the setting that it came from."""
     if "NoneType" not in link.message or link.name not in ("TypeError", "AttributeError", "ValueError"):
         return None
@@ -176,7 +176,7 @@ def _none(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return Held("none", english, chinese, seen, frame)
 
 
-def _came_from(link: Link, frame: Frame, name: str) -> tuple[str, str] | None:
+def _came_from(link: CapsuleLink, frame: CapsuleFrame, name: str) -> tuple[str, str] | None:
     """The function that returned it, or the entry of what a caller holds that it must be: the only one that is None."""
     if name in frame.made_by:
         called, fact = frame.made_by[name]
@@ -200,7 +200,7 @@ def _file(fact: Fact) -> str:
     return str(fact.get("file", "")).replace("\\", "/").rpartition("/")[2]
 
 
-def _setting(capsule: Capsule, frame: Frame, name: str) -> tuple[str, str] | None:
+def _setting(capsule: Capsule, frame: CapsuleFrame, name: str) -> tuple[str, str] | None:
     """(class, field) of a configuration that an expression reads."""
     holder, _, field = name.rpartition(".")
     fact = frame.values.get(holder)
@@ -211,7 +211,7 @@ def _setting(capsule: Capsule, frame: Frame, name: str) -> tuple[str, str] | Non
     return (_short(fact), field) if fact is not None and fact.get("config") and field else None
 
 
-def _beyond(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _beyond(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """An index beyond a length, or a key that is not there, by the values of both."""
     if link.name not in ("IndexError", "KeyError"):
         return None
@@ -243,7 +243,7 @@ def _beyond(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return _rows(capsule, link, frame)
 
 
-def _subscripts(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
+def _subscripts(frame: CapsuleFrame) -> Iterator[tuple[str, str, ast.AST]]:
     """(container, key, node of the key) of the subscripts in a statement, as they stand in the source."""
     import textwrap
 
@@ -261,7 +261,7 @@ def _subscripts(frame: Frame) -> Iterator[tuple[str, str, ast.AST]]:
         return
 
 
-def _rows(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _rows(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """A number beyond the rows of an embedding."""
     if frame.function not in ("embedding", "forward") or "index out of range" not in link.message:
         return None
@@ -279,7 +279,7 @@ def _rows(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     )  # fmt: skip
 
 
-def _gradient(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _gradient(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Nothing that requires a gradient."""
     if "does not require grad" not in link.message:
         return None
@@ -308,7 +308,7 @@ def _gradient(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     )  # fmt: skip
 
 
-def _unused(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _unused(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Parameters that DDP waited for in vain."""
     if "did not receive grad" not in link.message:
         return None
@@ -332,7 +332,7 @@ def _inside(module: Fact) -> str:
     return str(wraps[-1]).rpartition(".")[2]
 
 
-def _meta(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _meta(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Weights and buffers of a module that lie on the meta device, where nothing is stored."""
     if "meta" not in link.message:
         return None
@@ -349,11 +349,11 @@ def _meta(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return None
 
 
-def _tensors(frame: Frame) -> dict[str, Fact]:
+def _tensors(frame: CapsuleFrame) -> dict[str, Fact]:
     return {name: fact for name, fact in frame.values.items() if fact.get("tensor") and "shape" in fact}
 
 
-def _kinds(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _kinds(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Tensors of one statement on two devices or of two dtypes, where the error is about that."""
     text = link.message.lower()
     for what, words in (("device", ("same device", "device type", "devices")), ("dtype", ("dtype", "scalar type"))):
@@ -393,7 +393,7 @@ def _mixed(capsule: Capsule, what: str) -> tuple[str, str]:
 _SHAPES = ("size", "shape", "dimension", "dims", "broadcast", "expand", "view", "batch_size", "length", "equal")
 
 
-def _shapes(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _shapes(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Shapes of one statement that do not agree, and in which dimension."""
     if link.name not in ("RuntimeError", "ValueError", "IndexError", "AssertionError"):
         return None
@@ -423,7 +423,7 @@ def _names_both(message: str, sizes: Sequence[int]) -> bool:
     return len(named) < 2 or named.issuperset(sizes)
 
 
-def _pairs(frame: Frame, message: str) -> Iterator[tuple[tuple[str, Fact], tuple[str, Fact]]]:
+def _pairs(frame: CapsuleFrame, message: str) -> Iterator[tuple[tuple[str, Fact], tuple[str, Fact]]]:
     tensors = list(_tensors(frame).items())
     product = "mat1" in message
     for place, one in enumerate(tensors):
@@ -456,7 +456,7 @@ def _disagreement(
     return None
 
 
-def _elements(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _elements(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Rows of one list that are of different size."""
     if "equal size" not in link.message and "same length" not in link.message:
         return None
@@ -475,7 +475,7 @@ def _elements(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return None
 
 
-def _rows_of(capsule: Capsule, frame: Frame, name: str, fact: Fact) -> Held | None:
+def _rows_of(capsule: Capsule, frame: CapsuleFrame, name: str, fact: Fact) -> Held | None:
     """Rows of a batch whose columns are of different length."""
     lengths: dict[str, list[int]] = {}
     for row in fact.get("first", ()):
@@ -493,7 +493,7 @@ def _rows_of(capsule: Capsule, frame: Frame, name: str, fact: Fact) -> Held | No
     return None
 
 
-def _memory(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _memory(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Memory of the card that another process holds, by the driver's own list."""
     if "out of memory" not in link.message.lower() and "OutOfMemory" not in link.type:
         return None
@@ -513,7 +513,7 @@ def _memory(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return None
 
 
-def _growing(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _growing(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Memory that was refused to a statement of the user's own that keeps what it makes."""
     if "allocate memory" not in link.message and "out of memory" not in link.message and link.name != "MemoryError":
         return None
@@ -529,7 +529,7 @@ def _growing(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     )  # fmt: skip
 
 
-def _address(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _address(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """The address of a connection that failed: messages of the system do not tell it."""
     if not _CONNECTION.search(f"{link.name}: {link.message}") or frame is not next(_with_values(link), None):
         return None
@@ -547,11 +547,11 @@ def _address(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
     return None
 
 
-def _with_values(link: Link) -> Iterator[Frame]:
+def _with_values(link: CapsuleLink) -> Iterator[CapsuleFrame]:
     return (each for each in link.frames if each.values or each.conditions)
 
 
-def _condition(capsule: Capsule, link: Link, frame: Frame) -> Held | None:  # noqa: ARG001 - a family
+def _condition(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:  # noqa: ARG001 - a family
     """The condition that guards a `raise`, or that an assertion asserts, with its values."""
     first = "\n".join(frame.lines).lstrip()
     if (
@@ -576,7 +576,7 @@ def _condition(capsule: Capsule, link: Link, frame: Frame) -> Held | None:  # no
     )  # fmt: skip
 
 
-def _violation(capsule: Capsule, frame: Frame, text: str, holds: bool, values: Mapping[str, Fact]) -> Violation:
+def _violation(capsule: Capsule, frame: CapsuleFrame, text: str, holds: bool, values: Mapping[str, Fact]) -> Violation:
     place = Origin("capsule", capsule.path, frame=frame.place)
     operands = (Observed(name, fact, place, text=shown(fact)) for name, fact in _telling(values))
     return Violation(((text, holds),), tuple(operands), place)
@@ -586,7 +586,7 @@ def _operands(violation: Violation, most: int) -> str:
     return ", ".join(f"`{each.name}` = {each.text}" for each in violation.operands[:most])
 
 
-def _texts(capsule: Capsule, link: Link, frame: Frame) -> Held | None:
+def _texts(capsule: Capsule, link: CapsuleLink, frame: CapsuleFrame) -> Held | None:
     """Rewards that are texts: TRL makes a list of what a function returned, and of a dictionary that is its keys.
 
     https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
@@ -616,13 +616,13 @@ def _plain(text: str) -> str:
     return text.replace(" ", "").replace('"', "'").strip("()")
 
 
-_FAMILIES: tuple[Callable[[Capsule, Link, Frame], Held | None], ...] = (
+_FAMILIES: tuple[Callable[[Capsule, CapsuleLink, CapsuleFrame], Held | None], ...] = (
     _none, _beyond, _gradient, _unused, _meta, _kinds, _elements, _shapes, _memory, _growing, _address, _texts,
     _condition,
 )  # fmt: skip
 
 
-def _values_alone(capsule: Capsule, link: Link, near: Sequence[Frame]) -> Held | None:
+def _values_alone(capsule: Capsule, link: CapsuleLink, near: Sequence[CapsuleFrame]) -> Held | None:
     """The values of the failing statement, where nothing is known to be wrong with them."""
     own = next((each for each in link.frames if each.own and each.values), None)
     for frame in (*near[:1], *((own,) if own is not None else ())):
@@ -636,7 +636,7 @@ def _values_alone(capsule: Capsule, link: Link, near: Sequence[Frame]) -> Held |
     return None
 
 
-def _statement(frame: Frame) -> str:
+def _statement(frame: CapsuleFrame) -> str:
     """The failing statement where it is a short line of the user's own: which part of it the values stand in."""
     text = frame.lines[0].strip() if len(frame.lines) == 1 else ""
     return f"`{text}`: " if frame.own and "=" in text and "`" not in text and len(text) <= _LONGEST_LINE else ""

@@ -22,7 +22,7 @@ Fact = Mapping[str, Any]
 
 
 @record
-class Frame:
+class CapsuleFrame:
     """One frame.
 
     Args:
@@ -51,12 +51,12 @@ class Frame:
 
 
 @record
-class Link:
+class CapsuleLink:
     """One exception of a chain; `frames`: innermost first."""
 
     type: str
     message: str
-    frames: tuple[Frame, ...]
+    frames: tuple[CapsuleFrame, ...]
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Link:
 
 
 @record
-class Failure:
+class CapsuleFailure:
     """One failure of a process.
 
     Args:
@@ -81,7 +81,7 @@ class Failure:
     ends: bool
     code: Any
     t_ns: int
-    chain: tuple[Link, ...]
+    chain: tuple[CapsuleLink, ...]
 
 
 @record
@@ -99,8 +99,8 @@ class Capsule:
 
     path: str
     process: Fact
-    failures: tuple[Failure, ...] = ()
-    stands: tuple[Frame, ...] = ()
+    failures: tuple[CapsuleFailure, ...] = ()
+    stands: tuple[CapsuleFrame, ...] = ()
     configs: tuple[Fact, ...] = ()
     modules: tuple[Fact, ...] = ()
 
@@ -198,14 +198,16 @@ def _map(value: Any) -> Fact:
     return value
 
 
-def _failure(data: Any) -> Failure:
-    chain = tuple(Link(str(each["type"]), str(each["message"]), _frames(each["frames"])) for each in data["chain"])
-    return Failure(str(data["source"]), bool(data["ends"]), data.get("code"), int(data["t_ns"]), chain)
+def _failure(data: Any) -> CapsuleFailure:
+    chain = tuple(
+        CapsuleLink(str(each["type"]), str(each["message"]), _frames(each["frames"])) for each in data["chain"]
+    )
+    return CapsuleFailure(str(data["source"]), bool(data["ends"]), data.get("code"), int(data["t_ns"]), chain)
 
 
-def _frames(data: Sequence[Any]) -> tuple[Frame, ...]:
+def _frames(data: Sequence[Any]) -> tuple[CapsuleFrame, ...]:
     return tuple(
-        Frame(
+        CapsuleFrame(
             str(each["file"]),
             int(each["line"]),
             str(each["function"]),

@@ -11,7 +11,7 @@ from doctor.base.ranks import ranks_text
 from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding, Message, Words, said
 from doctor.logs.capsules.held import Held, judge, shown
-from doctor.logs.capsules.read import Capsule, Capsules, Fact, Failure, Frame, Link
+from doctor.logs.capsules.read import Capsule, CapsuleFailure, CapsuleFrame, CapsuleLink, Capsules, Fact
 
 _SPACE = later(r"\s+")
 _LONGEST = 300
@@ -23,8 +23,8 @@ class Matched:
     """The failure that a finding speaks of."""
 
     capsule: Capsule
-    failure: Failure
-    link: Link
+    failure: CapsuleFailure
+    link: CapsuleLink
 
 
 def told(findings: Sequence[Finding], capsules: Capsules, unknown: Container[str]) -> tuple[Finding, ...]:
@@ -82,7 +82,7 @@ def _all(capsules: Sequence[Capsule]) -> Iterator[Matched]:
                 yield Matched(capsule, failure, link)
 
 
-def _same(link: Link, quote: str) -> bool:
+def _same(link: CapsuleLink, quote: str) -> bool:
     """Whether a line of a log is the last line of an exception's traceback."""
     told_ = _squeezed(f"{link.name}: {link.message}" if link.message else link.name)
     message = _squeezed(link.message)
@@ -127,7 +127,7 @@ def odd_ranks(matched: Matched, capsules: Sequence[Capsule]) -> Odd | None:
     return _apart(ranks, matched)
 
 
-def _values_at(capsule: Capsule, frame: Frame) -> dict[str, str] | None:
+def _values_at(capsule: Capsule, frame: CapsuleFrame) -> dict[str, str] | None:
     """Values of a process in the same function, wherever in it the process stands."""
     stacks = [link.frames for failure in capsule.failures for link in failure.chain] + [capsule.stands]
     for frames in stacks:
@@ -169,7 +169,7 @@ def _is_rank(name: str) -> bool:
     return any(each in name.lower() for each in ("rank", "process_index", "seed", "port", "pid", "time"))
 
 
-def _odd(frame: Frame, differs: Sequence[tuple[str, dict[int, str]]], matched: Matched) -> Odd:
+def _odd(frame: CapsuleFrame, differs: Sequence[tuple[str, dict[int, str]]], matched: Matched) -> Odd:
     parts, parts_zh = [], []
     for name, values in differs:
         common, count = Counter(values.values()).most_common(1)[0]

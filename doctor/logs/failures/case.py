@@ -25,7 +25,7 @@ from doctor.logs.lines.lines import Line
 from doctor.logs.lines.passing import told_by_hydra
 from doctor.logs.lines.prefixes import NODES, Stripped, labels_of, strip
 from doctor.logs.read.context import Given
-from doctor.logs.read.layouts import Source, looks_like_markdown, markdown_lines
+from doctor.logs.read.layouts import LogSource, looks_like_markdown, markdown_lines
 from doctor.logs.told.blocks import begins_block, of_block
 from doctor.logs.told.lines import of_line, of_version
 from doctor.logs.told.said import Said
@@ -48,7 +48,7 @@ _DUMP = later(r"^\s{1,4}(?P<key>[a-z][a-z0-9_]{2,60}) \.{3,60} (?P<value>[^\n]{1
 
 
 @mutable
-class Process:
+class LoggedProcess:
     """One process as its lines show it."""
 
     label: str
@@ -67,8 +67,8 @@ class Case:
     """
 
     given: Given
-    sources: list[Source] = field(default_factory=list)
-    processes: dict[str, Process] = field(default_factory=dict)
+    sources: list[LogSource] = field(default_factory=list)
+    processes: dict[str, LoggedProcess] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     exits: list[Exit] = field(default_factory=list)
     marks: Marks = field(default_factory=Marks)
@@ -140,7 +140,7 @@ class Case:
         return next((each for each in here if each.process == process), here[0] if len(here) == 1 else None)
 
 
-def prepare(source: Source, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], int, bool]:
+def prepare(source: LogSource, raw: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], int, bool]:
     """Lines of a file in order of time, what srun's labels before them are, whether it shows the newest first."""
     lines = list(raw)
     firsts: dict[int, str] = {}  # a bar that is drawn anew has its label before the first drawing alone
@@ -182,7 +182,7 @@ class Builder:
         self._assembler = Assembler()
         self._characters = 0  # looked through for what they tell of the patient
 
-    def add(self, source: Source, raw: Iterable[tuple[int, str]], *, whole: bool = True, total: int = 0) -> None:
+    def add(self, source: LogSource, raw: Iterable[tuple[int, str]], *, whole: bool = True, total: int = 0) -> None:
         """Read one source's kept lines."""
         index = len(self.case.sources)
         self.case.sources.append(source)
@@ -258,7 +258,7 @@ class Builder:
 class _OfSource:
     """Shows the lines of one source to those whom they concern; of most lines only the process counts."""
 
-    def __init__(self, builder: Builder, source: Source, index: int, *, labelled: int, backwards: bool) -> None:
+    def __init__(self, builder: Builder, source: LogSource, index: int, *, labelled: int, backwards: bool) -> None:
         self.table = ElasticTable()
         self._builder, self._case, self._year = builder, builder.case, builder.year
         self._source, self._index = source, index
@@ -311,7 +311,7 @@ class _OfSource:
 
     def _begins(self, process: str, line: Line) -> None:
         if process not in self._case.processes:
-            self._case.processes[process] = Process(process, line.rank, line, line)
+            self._case.processes[process] = LoggedProcess(process, line.rank, line, line)
 
     def _line(self, stripped: Stripped, number: int) -> Line:
         return line_of(stripped, self._source, self._index, number, self._year, self._sign * number)
@@ -332,7 +332,7 @@ class _OfSource:
             yield order, text if stripped or is_bare(text) else strip(text).text
 
 
-def line_of(stripped: Stripped, source: Source, index: int, number: int, year: int, order: int = 0) -> Line:
+def line_of(stripped: Stripped, source: LogSource, index: int, number: int, year: int, order: int = 0) -> Line:
     """A stripped line with its place; what the line does not say, the file's name may."""
     process, rank = stripped.process, stripped.rank
     if source.label:

@@ -16,7 +16,7 @@ Key = tuple[int, int, int]
 
 
 @record
-class Link:
+class ChainLink:
     """One step of the chain of consequences.
 
     `what`: "raised", "lost" (another process), "waited" (in vain), "ended" (exit code), "signal", "closed" (by the
@@ -34,7 +34,7 @@ class Link:
     alike: int = 0
 
 
-def chain(case: Case, own: Sequence[Failure], victims: Sequence[Failure]) -> tuple[Link, ...]:
+def chain(case: Case, own: Sequence[Failure], victims: Sequence[Failure]) -> tuple[ChainLink, ...]:
     """What happened, process by process, in order of time."""
     links = _first_of([(each, "raised") for each in own], case)
     lost = [each for each in victims if each.cause.name not in _LAUNCHERS]
@@ -42,7 +42,7 @@ def chain(case: Case, own: Sequence[Failure], victims: Sequence[Failure]) -> tup
     links += _ended(case)
     spoke = {each.rank for each in (*own, *victims)}
 
-    def order(each: tuple[Key, Link]) -> tuple[bool, Key]:
+    def order(each: tuple[Key, ChainLink]) -> tuple[bool, Key]:
         # a process that died without a word is reported by its launcher after those that lost it have spoken
         key, link = each
         return bool(own) or link.what not in {"signal", "ended"} or link.rank in spoke, key
@@ -50,7 +50,7 @@ def chain(case: Case, own: Sequence[Failure], victims: Sequence[Failure]) -> tup
     return tuple(link for _, link in sorted(links, key=order))
 
 
-def _first_of(failed: Sequence[tuple[Failure, str]], case: Case) -> list[tuple[Key, Link]]:
+def _first_of(failed: Sequence[tuple[Failure, str]], case: Case) -> list[tuple[Key, ChainLink]]:
     """The first failures; of the others, of how many more processes one is like these."""
     links = [_failed(case, failure, what) for failure, what in failed[:_CHAIN_MOST]]
     last = {(link.what, link.detail): number for number, (_, link) in enumerate(links)}
@@ -66,15 +66,15 @@ def _first_of(failed: Sequence[tuple[Failure, str]], case: Case) -> list[tuple[K
     return links
 
 
-def _failed(case: Case, failure: Failure, what: str) -> tuple[Key, Link]:
+def _failed(case: Case, failure: Failure, what: str) -> tuple[Key, ChainLink]:
     raised, line = failure.cause, failure.cause.line
-    return case.key(line.source, line.number), Link(
+    return case.key(line.source, line.number), ChainLink(
         what, "cause" if what == "raised" else "symptom", failure.process, failure.rank, line.file, line.number,
         line.time_ns, raised.name or raised.type,
     )  # fmt: skip
 
 
-def _ended(case: Case) -> list[tuple[Key, Link]]:
+def _ended(case: Case) -> list[tuple[Key, ChainLink]]:
     """How processes ended, each once: the report that names the rank counts."""
     by_process: dict[object, Exit] = {}
     for each in case.exits[:_EXITS_MOST]:
@@ -89,7 +89,7 @@ def _ended(case: Case) -> list[tuple[Key, Link]]:
         line = each.line
         what = "closed" if each.by_launcher else "signal" if each.signal else "ended"
         process = f"rank {each.rank}" if each.rank is not None else f"pid {each.pid}" if each.pid is not None else ""
-        link = Link(
+        link = ChainLink(
             what, "symptom" if each.by_launcher else "", process, each.rank, line.file, line.number, line.time_ns,
             each.signal or ("?" if each.code is None else str(each.code)),
         )  # fmt: skip

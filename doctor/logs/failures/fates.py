@@ -36,7 +36,7 @@ class Fate(IntEnum):
     WANTED = 4
 
 
-class Witness(NamedTuple):
+class WitnessLine(NamedTuple):
     """The line by which a fate is known."""
 
     source: int
@@ -50,7 +50,7 @@ class Judged:
     failure: Failure
     fate: Fate
     row: str
-    witness: Witness
+    witness: WitnessLine
 
 
 class Fates:
@@ -75,7 +75,7 @@ class Fates:
             witness = row.asks(self, failure)
             if witness is not None:
                 return Judged(failure, row.fate, row.name, witness)
-        return Judged(failure, Fate.ENDED, "ended", Witness(failure.first.source, failure.last_line))
+        return Judged(failure, Fate.ENDED, "ended", WitnessLine(failure.first.source, failure.last_line))
 
     def of(self, failure: Failure) -> Judged:
         """What became of a failure of the case."""
@@ -92,30 +92,30 @@ class Fates:
             return Fate.CAUGHT
         return Fate.CAUGHT if self.progress(source, hit.line, STEPS_ON) is not None else Fate.ENDED
 
-    def progress(self, source: int, line: int, steps: int) -> Witness | None:
+    def progress(self, source: int, line: int, steps: int) -> WitnessLine | None:
         """The line of progress by which a source shows so many steps after a line."""
         order = self.case.order_of(source, line)
         later = [each for each in self.case.marks.progress.get(source, ()) if each > order]
-        return Witness(source, abs(later[steps - 1])) if len(later) >= steps else None
+        return WitnessLine(source, abs(later[steps - 1])) if len(later) >= steps else None
 
 
-class Row(NamedTuple):
+class FateRow(NamedTuple):
     """A row of the table: a fate, and the line by which a failure is known to have it, None where nothing tells."""
 
     name: str
     fate: Fate
-    asks: Callable[[Fates, Failure], Witness | None]
+    asks: Callable[[Fates, Failure], WitnessLine | None]
 
 
-def _at(line: Line) -> Witness:
-    return Witness(line.source, line.number)
+def _at(line: Line) -> WitnessLine:
+    return WitnessLine(line.source, line.number)
 
 
-def _own_line(says: bool, failure: Failure) -> Witness | None:
+def _own_line(says: bool, failure: Failure) -> WitnessLine | None:
     return _at(failure.first) if says else None
 
 
-def _good_end(fates: Fates, failure: Failure) -> Witness | None:
+def _good_end(fates: Fates, failure: Failure) -> WitnessLine | None:
     """The log of its source says later that the run ended well, or says it at all and the failure was a warning."""
     marks, success = fates.case.marks, fates.case.marks.success
     if success is None or success.source != failure.first.source:
@@ -123,7 +123,7 @@ def _good_end(fates: Fates, failure: Failure) -> Witness | None:
     return _at(success) if failure.caught == "W" or marks.ended_well_after(failure.first) else None
 
 
-def _asked(fates: Fates, failure: Failure) -> Witness | None:
+def _asked(fates: Fates, failure: Failure) -> WitnessLine | None:
     """Somebody had stopped the run before, and another process was lost by that."""
     asked = fates.case.marks.asked
     if asked is None or asked.source != failure.first.source or asked.order >= failure.first.order:
@@ -131,22 +131,22 @@ def _asked(fates: Fates, failure: Failure) -> Witness | None:
     return None if failed_by_itself(failure) else _at(asked)
 
 
-def _echoes(fates: Fates, failure: Failure) -> Witness | None:
+def _echoes(fates: Fates, failure: Failure) -> WitnessLine | None:
     """It says itself that another process failed."""
     low, high = sorted((failure.cause.line.number, failure.cause.last_line))
     known = (line for line in fates.lost.get(failure.first.source, ()) if low <= line <= high)
     if (line := next(known, None)) is not None:
-        return Witness(failure.first.source, line)
+        return WitnessLine(failure.first.source, line)
     return _own_line(not failed_by_itself(failure), failure)
 
 
-def _habit(fates: Fates, failure: Failure) -> Witness | None:
+def _habit(fates: Fates, failure: Failure) -> WitnessLine | None:
     """Its process caught it again and again, or lived on after it as before."""
     line = fates.habits.witness(failure)
-    return Witness(failure.first.source, line) if line is not None else None
+    return WitnessLine(failure.first.source, line) if line is not None else None
 
 
-def _went_on(fates: Fates, failure: Failure) -> Witness | None:
+def _went_on(fates: Fates, failure: Failure) -> WitnessLine | None:
     """Its program only warned of it, or the log shows steps after it.
 
     Five of them, for other ranks go a step or two further when one has failed; one where a record says that it was
@@ -164,12 +164,12 @@ def _went_on(fates: Fates, failure: Failure) -> Witness | None:
 HABIT = "again and again"
 #: asked in this order; the first that knows counts
 ROWS = (
-    Row("no error", Fate.WANTED, lambda _, each: _own_line(each.noise or each.handled, each)),
-    Row("stop asked for", Fate.WANTED, _asked),
-    Row("good end", Fate.WANTED, _good_end),
-    Row("quoted", Fate.QUOTED, lambda fates, each: _own_line(fates.quotes.failure(each), each)),
-    Row("echo", Fate.ECHO, _echoes),
-    Row(HABIT, Fate.CAUGHT, _habit),
-    Row("went on", Fate.CAUGHT, _went_on),
-    Row("thread", Fate.CAUGHT, lambda _, each: _own_line(each.thread, each)),
+    FateRow("no error", Fate.WANTED, lambda _, each: _own_line(each.noise or each.handled, each)),
+    FateRow("stop asked for", Fate.WANTED, _asked),
+    FateRow("good end", Fate.WANTED, _good_end),
+    FateRow("quoted", Fate.QUOTED, lambda fates, each: _own_line(fates.quotes.failure(each), each)),
+    FateRow("echo", Fate.ECHO, _echoes),
+    FateRow(HABIT, Fate.CAUGHT, _habit),
+    FateRow("went on", Fate.CAUGHT, _went_on),
+    FateRow("thread", Fate.CAUGHT, lambda _, each: _own_line(each.thread, each)),
 )

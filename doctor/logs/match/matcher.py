@@ -82,7 +82,7 @@ class Seen(NamedTuple):
 _seen: Any = partial(tuple.__new__, Seen)
 
 
-class Collector(Protocol):
+class LineCollector(Protocol):
     """Takes the lines of a probe one by one; its result must be picklable, for it may come from another process.
 
     One may have `take_at(number, data, start, end)` besides: it is given lines that no signature asks for where they
@@ -128,7 +128,7 @@ class Probe:
     literals: tuple[bytes, ...]
     first: int = 200
     last: int = 50
-    collector: Callable[[], Collector] | None = None
+    collector: Callable[[], LineCollector] | None = None
     before_bytes: int = 0
     behind_bytes: int = 0
     placed: bool = True
@@ -315,7 +315,7 @@ class Scan:
         self._blocks = Blocks(offset)
         self._watcher = watcher
         self._told: set[int] = set()  # owners that the line which is not finished yet was told for
-        self._held: list[tuple[Collector, Seen, int]] = []
+        self._held: list[tuple[LineCollector, Seen, int]] = []
         self._collectors = [each.collector() if each.collector else None for each in matcher.probes]
         #: owners of a line that nobody wants but one probe, whose collector takes it where it stands
         self._takers: dict[frozenset[int], tuple[int, Callable[[int, bytes, int, int], None]]] = {}

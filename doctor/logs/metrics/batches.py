@@ -23,8 +23,8 @@ from doctor.logs.metrics.names import (
     VLLM_CACHE,
     VLLM_NAMES,
     VLLM_WORDS,
-    Row,
-    Shape,
+    MetricValues,
+    RowShape,
     parse_row,
     shared,
 )
@@ -40,24 +40,24 @@ _NUMPY_FIGURE = later(rb"(?<=:)np\.\w{1,12}\(([^()\n]{1,40})\)(?= - |$)", re.MUL
 _ROUNDED_RATE = later(rb"/lr:0\.00{1,8}(?= - |$)", re.MULTILINE)
 _MOST_DIGITS = 12  # of a step, as in VERL_STEP
 
-_row: Any = partial(tuple.__new__, Row)
+_row: Any = partial(tuple.__new__, MetricValues)
 
 
-def parse_rows(lines: Sequence[bytes]) -> list[Optional[Row]]:
+def parse_rows(lines: Sequence[bytes]) -> list[Optional[MetricValues]]:
     """What each of the lines tells, None where it tells nothing."""
     kinds: dict[bytes, list[int]] = {}
     for number, line in enumerate(lines):
         kinds.setdefault(line.translate(None, _FIGURES), []).append(number)
     if len(kinds) == 1:
         return _of_a_kind(lines)
-    rows: list[Optional[Row]] = [None] * len(lines)
+    rows: list[Optional[MetricValues]] = [None] * len(lines)
     for places in kinds.values():
         for place, row in zip(places, _of_a_kind([lines[each] for each in places]), strict=True):
             rows[place] = row
     return rows
 
 
-def _of_a_kind(lines: Sequence[bytes]) -> list[Optional[Row]]:
+def _of_a_kind(lines: Sequence[bytes]) -> list[Optional[MetricValues]]:
     first = parse_row(lines[0])
     if first is not None and len(lines) >= _FEW and max(map(len, lines)) <= LONGEST_LINE_BYTES:
         together = _by_words(lines)(lines)
@@ -66,14 +66,14 @@ def _of_a_kind(lines: Sequence[bytes]) -> list[Optional[Row]]:
     return [first, *map(parse_row, lines[1:])]
 
 
-def _by_words(lines: Sequence[bytes]) -> Callable[[Sequence[bytes]], Optional[list[Optional[Row]]]]:
+def _by_words(lines: Sequence[bytes]) -> Callable[[Sequence[bytes]], Optional[list[Optional[MetricValues]]]]:
     """What takes lines of this kind apart."""
     if b"{" in lines[0]:
         return _dicts
     return _verl if b"step:" in lines[0] else _servers
 
 
-def _dicts(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
+def _dicts(lines: Sequence[bytes]) -> Optional[list[Optional[MetricValues]]]:
     """Rows of dict lines; None where they must be read one by one."""
     starts = [line.find(b"{'") for line in lines]
     if min(starts) < 0 or b"'step': " in lines[0] or b"'global_step': " in lines[0]:
@@ -91,7 +91,7 @@ def _dicts(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
     return _rows(steps, shape, parts[1::2], len(keys))
 
 
-def _verl(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
+def _verl(lines: Sequence[bytes]) -> Optional[list[Optional[MetricValues]]]:
     """Rows of veRL's lines, likewise."""
     match = VERL_STEP.search(lines[0])
     if match is None:
@@ -120,7 +120,7 @@ def _verl(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
     return _rows(map(int, steps), shape, parts[1::2], len(keys))
 
 
-def _servers(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
+def _servers(lines: Sequence[bytes]) -> Optional[list[Optional[MetricValues]]]:
     """Rows of vLLM's lines, likewise."""
     text = b"\n".join(lines)
     if text.count(VLLM_WORDS) != len(lines):
@@ -135,7 +135,9 @@ def _servers(lines: Sequence[bytes]) -> Optional[list[Optional[Row]]]:
     return list(map(_row, zip(repeat(None), repeat(names), zip(*columns, strict=True))))
 
 
-def _rows(steps: Iterable[Optional[int]], shape: Shape, told: list[bytes], count: int) -> Optional[list[Optional[Row]]]:
+def _rows(
+    steps: Iterable[Optional[int]], shape: RowShape, told: list[bytes], count: int
+) -> Optional[list[Optional[MetricValues]]]:
     """Rows of lines of so many values each; None where something told is no number."""
     try:
         values: Any = zip(*[map(float, told)] * count, strict=True)

@@ -23,7 +23,7 @@ from doctor.logs.metrics.names import (
     VLLM_NAMES,
     Bar,
     Behind,
-    Row,
+    MetricValues,
     bar_before,
     bar_behind,
     last_bar,
@@ -69,7 +69,7 @@ class Told(NamedTuple):
     """
 
     line: int
-    row: Row
+    row: MetricValues
     head: bytes
     bar: Optional[Bar]
     behind: Behind
@@ -104,7 +104,7 @@ class ToldRows:
         """Give the lines one by one."""
         nothing = [None] * len(self.lines)
         names = [self.kinds[kind] for kind in self.kind]
-        rows = map(Row, self.steps, names, rows_by_kind(self.kinds, self.kind, self.values))
+        rows = map(MetricValues, self.steps, names, rows_by_kind(self.kinds, self.kind, self.values))
         behind = map(Behind, self.drawn or nothing, self.followed)
         heads = self.heads or [b""] * len(self.lines)
         return map(Told, self.lines, rows, heads, self.bars or nothing, behind)

@@ -27,7 +27,7 @@ from doctor.logs.metrics.scalers import Scalers, is_of_scaler
 from doctor.logs.metrics.tables import Table, TableStretch
 from doctor.logs.metrics.timeline import Series, Timeline, thinned
 from doctor.logs.metrics.wanted import DRAWN, FURTHER, USUAL, rules
-from doctor.logs.read.layouts import Source
+from doctor.logs.read.layouts import LogSource
 
 MOST_SHOWN, MOST_POINTS_SHOWN = 12, 600
 _MOST_EVIDENCE, _MOST_JUDGED = 3, 6
@@ -175,7 +175,7 @@ def track_of(path: str, rows: Iterable[MetricRow], anew: Anew | None = None) -> 
     return track
 
 
-def track_of_log(source: Source, told: Iterable[ToldRows], year: int, table: MetricsCsv | None = None, *,
+def track_of_log(source: LogSource, told: Iterable[ToldRows], year: int, table: MetricsCsv | None = None, *,
                  labelled: bool = False, anew: Anew | None = None) -> Track | None:  # fmt: skip
     """The metric lines of one log, judged; see `track_of`.
 
@@ -287,7 +287,7 @@ def joined(first: Finding, second: Finding) -> Finding:
 
 
 def rows_of(
-    source: Source, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool
+    source: LogSource, told: Iterable[ToldRows], year: int, pace: Pace, *, labelled: bool
 ) -> Iterator[Table | list[MetricRow]]:
     """Rows of one log by the hundred; never none."""
     reader, servers, scalers = MetricReader(), _Servers(labelled), Scalers()
@@ -302,7 +302,7 @@ def rows_of(
 
 
 def _one_by_one(
-    source: Source, lines: ToldRows, reader: MetricReader, servers: _Servers, scalers: Scalers, year: int, pace: Pace
+    source: LogSource, lines: ToldRows, reader: MetricReader, servers: _Servers, scalers: Scalers, year: int, pace: Pace
 ) -> Iterator[MetricRow]:
     """Rows of lines of which one may be several rows, or none."""
     for each in lines:
@@ -355,7 +355,9 @@ class _Servers:
         return mine == self._first
 
 
-def _together(source: Source, told: ToldRows, reader: MetricReader, servers: _Servers, year: int, pace: Pace) -> Table:
+def _together(
+    source: LogSource, told: ToldRows, reader: MetricReader, servers: _Servers, year: int, pace: Pace
+) -> Table:
     """The same for lines that are one row each, all at once."""
     names = [told.kinds[kind] for kind in told.kind]
     steps = reader.steps(names, told.steps, told.bars, told.drawn, told.followed)

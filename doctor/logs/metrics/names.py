@@ -60,7 +60,7 @@ NAN = math.nan
 Pairs = list[tuple[str, float]]
 
 
-class Row(NamedTuple):
+class MetricValues(NamedTuple):
     """What one line tells: the step where it names one, canonical names and their values in the line's order.
 
     Rows of one kind share one tuple of names. The step is `OF_STEP_BEFORE` where a line before this one told it.
@@ -146,7 +146,7 @@ _names: dict[bytes, str] = {}
 _kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
-class Shape(NamedTuple):
+class RowShape(NamedTuple):
     """What lines with certain keys tell: names, and which of the values, None for all of them.
 
     `telling`: whether its own keys say that it is metrics; of others the step before them does.
@@ -158,8 +158,8 @@ class Shape(NamedTuple):
 
 
 #: keys of a line as they stand there -> its shape; a run prints lines of a handful of shapes, thousands of each
-DICT_SHAPES: dict[tuple[bytes, ...], Shape] = {}
-VERL_SHAPES: dict[tuple[bytes, ...], Shape] = {}
+DICT_SHAPES: dict[tuple[bytes, ...], RowShape] = {}
+VERL_SHAPES: dict[tuple[bytes, ...], RowShape] = {}
 MOST_SHAPES = 1000
 
 _renamed = {name.encode() for name in ALIASES}
@@ -183,7 +183,9 @@ def shared(names: tuple[str, ...]) -> tuple[str, ...]:
     return _kinds.setdefault(names, names) if len(_kinds) < MOST_SHAPES else _kinds.get(names, names)
 
 
-def _by_shape(shapes: dict[tuple[bytes, ...], Shape], parts: list[bytes], step: Optional[int]) -> Optional[Row]:
+def _by_shape(
+    shapes: dict[tuple[bytes, ...], RowShape], parts: list[bytes], step: Optional[int]
+) -> Optional[MetricValues]:
     """The row of a line that was cut into keys and values in turns, when its shape is known."""
     shape = shapes.get(tuple(parts[::2]))
     if shape is None or len(parts) & 1:
@@ -195,12 +197,12 @@ def _by_shape(shapes: dict[tuple[bytes, ...], Shape], parts: list[bytes], step: 
         values = tuple(map(float, parts[1::2]))
     except ValueError:  # None, or the odd value with a blank in it: the careful way can tell
         return None
-    return Row(step, names, values if pick is None else pick(values))
+    return MetricValues(step, names, values if pick is None else pick(values))
 
 
 def _learn(
-    shapes: dict[tuple[bytes, ...], Shape], parts: list[bytes], row: Optional[Row], *, telling: bool
-) -> Optional[Row]:
+    shapes: dict[tuple[bytes, ...], RowShape], parts: list[bytes], row: Optional[MetricValues], *, telling: bool
+) -> Optional[MetricValues]:
     """Take the shape of a line down, when the quick cut gives the same as the careful way did."""
     keys = tuple(parts[::2])
     if row is None or len(parts) & 1 or keys in shapes or len(shapes) >= MOST_SHAPES or len(row.names) < 2:
@@ -209,7 +211,7 @@ def _learn(
     places = [own.index(name) for name in row.names if name in own]
     if len(places) < len(row.names):
         return row
-    shape = Shape(row.names, None if places == list(range(len(keys))) else itemgetter(*places), telling)
+    shape = RowShape(row.names, None if places == list(range(len(keys))) else itemgetter(*places), telling)
     quick = _by_shape({keys: shape}, parts, row.step)
     if quick is not None and repr(list(quick.values)) == repr(list(row.values)):
         shapes[keys] = shape
@@ -227,7 +229,7 @@ def _value(raw: bytes) -> Optional[float]:
         return None if numpy is None else _value(numpy[1])
 
 
-def parse_row(line: bytes) -> Optional[Row]:
+def parse_row(line: bytes) -> Optional[MetricValues]:
     """What a metric line tells, None when it is none. Prefixes and colours may stand before it."""
     if len(line) > LONGEST_LINE_BYTES:
         return None
@@ -243,7 +245,7 @@ def parse_row(line: bytes) -> Optional[Row]:
     return None
 
 
-def _dict_row(line: bytes, start: int) -> Optional[Row]:
+def _dict_row(line: bytes, start: int) -> Optional[MetricValues]:
     end = line.rfind(b"}")
     if end < start:
         return _block_row(line)
@@ -267,7 +269,7 @@ def _dict_row(line: bytes, start: int) -> Optional[Row]:
     return _learn(DICT_SHAPES, parts, row, telling=telling)
 
 
-def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
+def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[MetricValues]:
     """Take a dict without quotes apart, pair by pair."""
     pairs: Pairs = []
     aliased = False
@@ -292,7 +294,7 @@ def _careful_dict_row(step: Optional[int], body: bytes) -> Optional[Row]:
     return _row(step, pairs, aliased=aliased)
 
 
-def _row(step: Optional[int], pairs: Pairs, *, aliased: bool) -> Optional[Row]:
+def _row(step: Optional[int], pairs: Pairs, *, aliased: bool) -> Optional[MetricValues]:
     """A row. Of the summary at the end of a run only its time: its means are no part of the series."""
     if not pairs:
         return None
@@ -305,11 +307,11 @@ def _row(step: Optional[int], pairs: Pairs, *, aliased: bool) -> Optional[Row]:
     return _made(step, pairs)
 
 
-def _made(step: Optional[int], pairs: Pairs) -> Row:
-    return Row(step, shared(tuple(name for name, _ in pairs)), tuple(value for _, value in pairs))
+def _made(step: Optional[int], pairs: Pairs) -> MetricValues:
+    return MetricValues(step, shared(tuple(name for name, _ in pairs)), tuple(value for _, value in pairs))
 
 
-def _json_row(line: bytes, start: int) -> Optional[Row]:
+def _json_row(line: bytes, start: int) -> Optional[MetricValues]:
     try:
         data = json.loads(line[start : line.rfind(b"}") + 1])
     except (ValueError, RecursionError):
@@ -322,7 +324,7 @@ def _json_row(line: bytes, start: int) -> Optional[Row]:
     return row_of_mapping(data) if "loss" in data or "grad_norm" in data else None
 
 
-def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
+def row_of_mapping(data: dict[str, object]) -> Optional[MetricValues]:
     """A row from JSON: one entry of `log_history`, one line of a ``.jsonl``.
 
     LLaMA-Factory's has `current_steps`; null is there what the stage at hand does not measure, see
@@ -343,7 +345,7 @@ def row_of_mapping(data: dict[str, object]) -> Optional[Row]:
     return _row(int(text) if text.isdigit() else None, pairs, aliased=True)
 
 
-def _verl_row(line: bytes) -> Optional[Row]:
+def _verl_row(line: bytes) -> Optional[MetricValues]:
     match = VERL_STEP.search(line)
     if match is None:
         return None
@@ -365,7 +367,7 @@ def _verl_row(line: bytes) -> Optional[Row]:
     return _learn(VERL_SHAPES, parts, _row(step, pairs, aliased=True), telling=True)
 
 
-def _overflow_row(line: bytes) -> Optional[Row]:
+def _overflow_row(line: bytes) -> Optional[MetricValues]:
     """DeepSpeed's lines: ``overflow`` is a skipped step, and the scale is told as attempted and as it is after it.
 
     Growth is not logged by ZeRO 1 to 3: the scale that was attempted tells of it.
@@ -381,7 +383,7 @@ def _overflow_row(line: bytes) -> Optional[Row]:
     return _made(None, pairs if after is None else [*pairs, ("loss_scale", float(after))])
 
 
-def _skipped_row(line: bytes) -> Optional[Row]:
+def _skipped_row(line: bytes) -> Optional[MetricValues]:
     match = _SKIPPED.search(line)
     if match is None:
         return None
@@ -390,7 +392,7 @@ def _skipped_row(line: bytes) -> Optional[Row]:
     return _made(int(match[1]), pairs if rate is None else [*pairs, ("learning_rate", rate)])
 
 
-def _vllm_row(line: bytes) -> Optional[Row]:
+def _vllm_row(line: bytes) -> Optional[MetricValues]:
     match = VLLM.search(line)
     if match is None:
         return None
@@ -398,10 +400,10 @@ def _vllm_row(line: bytes) -> Optional[Row]:
     cache = VLLM_CACHE.search(line)
     if cache is not None:
         told.append(float(cache[1]) / 100)
-    return Row(None, shared(VLLM_NAMES[: len(told)]), tuple(told))
+    return MetricValues(None, shared(VLLM_NAMES[: len(told)]), tuple(told))
 
 
-def _columns_row(line: bytes) -> Optional[Row]:
+def _columns_row(line: bytes) -> Optional[MetricValues]:
     match = _MEGATRON.search(line) or _STEP_COLUMN.search(line)
     if match is None:
         return None
@@ -418,14 +420,14 @@ def _columns_row(line: bytes) -> Optional[Row]:
     return _row(int(match[1]), pairs, aliased=True)
 
 
-def _titan_row(line: bytes) -> Optional[Row]:
+def _titan_row(line: bytes) -> Optional[MetricValues]:
     match = _TITAN.search(line)
     if match is None:
         return None
     return _row(int(match[match.lastindex or 0]), _unrounded(_TITAN_PAIR.findall(line, match.end())), aliased=True)
 
 
-def _block_row(line: bytes) -> Optional[Row]:
+def _block_row(line: bytes) -> Optional[MetricValues]:
     step = step_told(line)
     if step is not None:
         return _made(step, [("training_step", float(step))])
@@ -590,7 +592,7 @@ class MetricReader:
         return self.place(row, look_behind(behind), rank=rank, t_ns=t_ns, source=source)
 
     def place(
-        self, row: Row, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
+        self, row: MetricValues, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
         source: str = "",
     ) -> list[Point]:  # fmt: skip
         """Points of a row that was taken apart already; the arguments are those of `feed`."""
@@ -598,7 +600,7 @@ class MetricReader:
         return [point for each in rows for point in points_of(each)]
 
     def rows(
-        self, row: Row, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
+        self, row: MetricValues, behind: Behind = _NOTHING, *, rank: Optional[int] = None, t_ns: Optional[int] = None,
         source: str = "",
     ) -> list[MetricRow]:  # fmt: skip
         """The same as rows, in each of which every metric stands once; mostly one."""

@@ -15,7 +15,7 @@ from dataclasses import field
 
 from doctor.base.record import mutable
 from doctor.catalogue.loss_scale import ATTEMPTED
-from doctor.logs.metrics.names import Row
+from doctor.logs.metrics.names import MetricValues
 
 _NEAR = 3  # lines: between them no scale can have grown, which takes `loss_scale_window` steps (1000 by default)
 #: records of one event that two handlers write, or two copies of a stream, are closer than two backward passes
@@ -47,7 +47,7 @@ class Scalers:
         """Start with one engine in each rank."""
         self._ranks: dict[int | None, _Rank] = {}
 
-    def counts(self, row: Row, rank: int | None, line: int, t_ns: int | None) -> bool:
+    def counts(self, row: MetricValues, rank: int | None, line: int, t_ns: int | None) -> bool:
         """Whether a line counts: not once there are several engines, and not where it repeats the one before it."""
         known = self._ranks.setdefault(rank, _Rank())
         if row.names[0] == "skipped_steps":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Optional
 
-from doctor.logs.metrics.names import STEP_BEFORE_DICT, VERL_STEP, VLLM_NAMES, Row, name_of, parse_row, shared
+from doctor.logs.metrics.names import STEP_BEFORE_DICT, VERL_STEP, VLLM_NAMES, MetricValues, name_of, parse_row, shared
 from doctor.logs.read.figures import MetricLine, may_follow, row_at, values_of
 
 Wanted = Callable[[str], bool]
@@ -38,9 +38,9 @@ class PackedRow(NamedTuple):
     values: bytes
 
     @property
-    def row(self) -> Row:
+    def row(self) -> MetricValues:
         """The same row with its values as numbers."""
-        return Row(self.step, self.names, tuple(array("d", self.values)))
+        return MetricValues(self.step, self.names, tuple(array("d", self.values)))
 
 
 _row: Any = partial(tuple.__new__, PackedRow)
@@ -128,7 +128,7 @@ class Templates:
         if careful is not None and quick is not None and repr(self.kept(careful)) == repr(quick[0].row):
             self._known.insert(0, made)
 
-    def kept(self, row: Row) -> Row:
+    def kept(self, row: MetricValues) -> MetricValues:
         """The row without the metrics that nobody asks for; the first name stays, it tells what kind of line it is."""
         if len(row.names) < FEW_NAMES:
             return row
@@ -141,7 +141,7 @@ class Templates:
         if len(places) == len(row.names):
             return row
         names = shared(tuple(row.names[at] for at in places))
-        return Row(row.step, names, tuple(row.values[at] for at in places))
+        return MetricValues(row.step, names, tuple(row.values[at] for at in places))
 
     def left_out(self) -> tuple[str, ...]:
         """Metrics that nobody asks for, of kinds of rows that are new since this was asked last."""
@@ -211,7 +211,7 @@ def rows_by(templates: Templates, lines: Sequence[bytes]) -> list[tuple[Optional
     return [each for each in found if each]
 
 
-def _packed(templates: Templates, row: Optional[Row]) -> Optional[PackedRow]:
+def _packed(templates: Templates, row: Optional[MetricValues]) -> Optional[PackedRow]:
     """What is kept of a row that was read the careful way."""
     if row is None:
         return None
@@ -219,7 +219,7 @@ def _packed(templates: Templates, row: Optional[Row]) -> Optional[PackedRow]:
     return PackedRow(step, names, array("d", values).tobytes())
 
 
-def _learn(templates: Templates, lines: Sequence[bytes], told: dict[int, Optional[Row]]) -> None:
+def _learn(templates: Templates, lines: Sequence[bytes], told: dict[int, Optional[MetricValues]]) -> None:
     """Learn from the first line of each kind."""
     seen: set[tuple[str, ...]] = set()
     for number, row in told.items():

@@ -29,7 +29,7 @@ from doctor.catalogue.series import ALIASES, as_number
 from doctor.logs.metrics.files import MetricFileError
 from doctor.logs.metrics.framing import fields, leveldb_records, signed, tf_records
 from doctor.logs.metrics.names import shared
-from doctor.logs.rollouts.sample import NotReadable
+from doctor.logs.rollouts.sample import DumpNotReadable
 from doctor.logs.rollouts.sqlite import Reader
 
 #: keys of a row that tell its step, before the count of the tracker's own calls does
@@ -319,7 +319,7 @@ def _database(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with ExitStack() as stack:
             yield Reader(str(path)).connection(stack)
-    except (NotReadable, sqlite3.Error) as error:
+    except (DumpNotReadable, sqlite3.Error) as error:
         raise MetricFileError(f"{path}: {error}") from None
 
 

@@ -16,10 +16,10 @@ from doctor.base.scratch import Folder
 from doctor.logs.read.inflate import kind_of
 from doctor.logs.read.layouts import ARCHIVES
 from doctor.logs.read.tars import unpack_tar
-from doctor.logs.read.unpacked import BROKEN, Refused, Taken, how
+from doctor.logs.read.unpacked import BROKEN, ArchiveRefused, Taken, how
 from doctor.logs.read.zips import unpack_zip
 
-__all__ = ["Opened", "Refused", "is_archive"]
+__all__ = ["ArchiveRefused", "Opened", "is_archive"]
 
 
 class Opened:
@@ -34,7 +34,7 @@ class Opened:
         notes: sentences on what could not be unpacked.
 
     Raises:
-        Refused: an archive is beyond the limits, protected or damaged from the beginning.
+        ArchiveRefused: an archive is beyond the limits, protected or damaged from the beginning.
 
     """
 
@@ -55,11 +55,11 @@ class Opened:
         except BROKEN as error:
             if not taken.count:
                 msg = f"`{path}` cannot be unpacked ({str(error)[:200] or type(error).__name__}); {how(path)}"
-                raise Refused(msg) from None
+                raise ArchiveRefused(msg) from None
             taken.notes.append(f"{path}: the archive is damaged or cut off; what came before was read")
         if not taken.count:
             msg = f"`{path}` holds no file that could be a log"
-            raise Refused(msg)
+            raise ArchiveRefused(msg)
         self.names.append((folder, path))
         self.notes += taken.told()
         return folder

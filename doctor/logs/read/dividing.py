@@ -18,10 +18,10 @@ from doctor.base.patterns import later
 from doctor.base.record import mutable
 from doctor.logs.metrics.live import Judge
 from doctor.logs.read import parallel
-from doctor.logs.read.layouts import Source
-from doctor.logs.read.log import YEAR, Item, Joined, Reader, Reading
+from doctor.logs.read.layouts import LogSource
+from doctor.logs.read.log import YEAR, Item, Joined, LogReading, Reader
 from doctor.logs.read.notebooks import is_notebook
-from doctor.logs.read.parallel import Part, in_order, joined, ranges_of
+from doctor.logs.read.parallel import FileRange, in_order, joined, ranges_of
 from doctor.logs.read.streams import STDIN, StreamError, open_stream
 
 #: from so many logs on, less of each is kept to be read line by line
@@ -39,11 +39,11 @@ class _Plan:
     """Who reads what: positions of the logs that share a content; large ones with their ranges."""
 
     small: list[list[int]] = field(default_factory=list)
-    large: list[tuple[list[int], list[Part]]] = field(default_factory=list)
+    large: list[tuple[list[int], list[FileRange]]] = field(default_factory=list)
     total_bytes: int = 0
 
 
-def read_all(found: Sequence[Source], reader: Reader, judge: Judge, work: Work | None = None) -> list[Reading]:
+def read_all(found: Sequence[LogSource], reader: Reader, judge: Judge, work: Work | None = None) -> list[LogReading]:
     """What every log says, in their order; their metrics go to the judge as they come.
 
     Args:
@@ -53,9 +53,9 @@ def read_all(found: Sequence[Source], reader: Reader, judge: Judge, work: Work |
         work: who reads the files; None: the cores of this machine.
 
     """
-    readings: dict[int, Reading] = {}
+    readings: dict[int, LogReading] = {}
 
-    def take(places: Sequence[int], said: Sequence[Reading]) -> None:
+    def take(places: Sequence[int], said: Sequence[LogReading]) -> None:
         for place, reading in zip(places, said, strict=True):
             judge.take(place, reading.track)
             reading.track = None
@@ -86,7 +86,7 @@ def here(reader: Reader, items: Sequence[Item], workers: int) -> Iterable[Any]:
     return in_order(reader, items, workers)
 
 
-def _plan(found: Sequence[Source]) -> _Plan:
+def _plan(found: Sequence[LogSource]) -> _Plan:
     """Files by their content; what is no regular file stands for itself."""
     plan = _Plan()
     by_content: dict[object, tuple[list[int], int]] = {}
@@ -113,7 +113,7 @@ def _plan(found: Sequence[Source]) -> _Plan:
     return plan
 
 
-def first_year(found: Sequence[Source]) -> int | None:
+def first_year(found: Sequence[LogSource]) -> int | None:
     """The year by which short stamps are completed: the first that any of the logs states near its beginning.
 
     A log that states one itself only further down is completed by its own.

@@ -32,7 +32,7 @@ class NoLogs(Exception):  # noqa: N818 - the user's paths are at fault, the mess
 
 
 @record
-class Source:
+class LogSource:
     """One log file and whose it is.
 
     Args:
@@ -51,7 +51,7 @@ class Source:
     attempt: int = 0
 
 
-def sources(paths: Iterable[str]) -> list[Source]:
+def sources(paths: Iterable[str]) -> list[LogSource]:
     """Every log at the given files, folders and globs, each once, ranks in order.
 
     Raises:
@@ -61,7 +61,7 @@ def sources(paths: Iterable[str]) -> list[Source]:
     return _without_chance_ranks(_once([each for path in paths for each in _at(path)]))
 
 
-def last_attempts(found: Sequence[Source]) -> list[Source]:
+def last_attempts(found: Sequence[LogSource]) -> list[LogSource]:
     """Without the logs of earlier attempts in the same folder of torchrun's: the last one is asked about."""
     folders = [_attempts_folder(each) for each in found]
     last: dict[str, int] = {}
@@ -70,12 +70,12 @@ def last_attempts(found: Sequence[Source]) -> list[Source]:
     return [each for folder, each in zip(folders, found, strict=True) if not folder or each.attempt == last[folder]]
 
 
-def _attempts_folder(source: Source) -> str:
+def _attempts_folder(source: LogSource) -> str:
     match = _TORCHRUN.search(Path(source.path).as_posix())
     return match.string[: match.start()] if match else ""
 
 
-def _once(named: Sequence[Source]) -> list[Source]:
+def _once(named: Sequence[LogSource]) -> list[LogSource]:
     """Each file once under its first name, or once for each rank whose log links say that it is."""
     by_file: dict[str, dict[int | None, int]] = {}
     for number, each in enumerate(named):
@@ -88,7 +88,7 @@ def _once(named: Sequence[Source]) -> list[Source]:
     return [named[number] for number in sorted(number for names in by_file.values() for number in names.values())]
 
 
-def _without_chance_ranks(found: list[Source]) -> list[Source]:
+def _without_chance_ranks(found: list[LogSource]) -> list[LogSource]:
     """Take back ranks that only one file's name told: "rank1-crash.log" alone need not be rank 1's own log."""
     told = {each.rank for each in found if each.rank is not None}
     if len(told) > 1 or any(_TORCHRUN.search(each.path) for each in found):
@@ -96,9 +96,9 @@ def _without_chance_ranks(found: list[Source]) -> list[Source]:
     return [replace(each, label="", rank=None, role="") if each.role == "rank" else each for each in found]
 
 
-def _at(path: str) -> list[Source]:
+def _at(path: str) -> list[LogSource]:
     if path == "-":
-        return [Source("-", role="console")]
+        return [LogSource("-", role="console")]
     if Path(path).is_dir():
         logs = list(_in_folder(Path(path)))
         if not logs:
@@ -118,7 +118,7 @@ def _at(path: str) -> list[Source]:
     return [_named(each, families) for each in files]
 
 
-def _in_folder(root: Path) -> Iterator[Source]:
+def _in_folder(root: Path) -> Iterator[LogSource]:
     if (root / "run.json").is_file() and (root / "logs").is_dir():
         yield from _run_folder(root / "logs")
         return
@@ -128,14 +128,14 @@ def _in_folder(root: Path) -> Iterator[Source]:
     yield from sorted(logs, key=lambda each: (each.attempt, each.rank if each.rank is not None else -1, each.path))
 
 
-def _run_folder(folder: Path) -> Iterator[Source]:
+def _run_folder(folder: Path) -> Iterator[LogSource]:
     """DESIGN's own run folder: rank files where there are some, and what the launcher said."""
     for path in sorted(folder.glob("rank*.log"), key=lambda each: (len(each.name), each.name)):
         rank = re.fullmatch(r"rank(\d{1,6})\.log", path.name)
         if rank:
-            yield Source(str(path), f"rank {rank[1]}", int(rank[1]), "rank")
+            yield LogSource(str(path), f"rank {rank[1]}", int(rank[1]), "rank")
     if (folder / "console.log").is_file():
-        yield Source(str(folder / "console.log"), role="console")
+        yield LogSource(str(folder / "console.log"), role="console")
 
 
 def _files(root: Path, depth: int = 0) -> Iterator[Path]:
@@ -196,26 +196,26 @@ def _families(files: Iterable[Path]) -> dict[tuple[str, str], int]:
     return families
 
 
-def _named(path: Path, families: dict[tuple[str, str], int]) -> Source:
+def _named(path: Path, families: dict[tuple[str, str], int]) -> LogSource:
     """Whose log it is, by its name and folders."""
     text, name = path.as_posix(), _plain(path.name)
     if match := _TORCHRUN.search(text):
         rank = int(match["rank"])
-        return Source(str(path), f"rank {rank}", rank, "rank", int(match["attempt"]))
+        return LogSource(str(path), f"rank {rank}", rank, "rank", int(match["attempt"]))
     match = _SLURM.match(name)
     if match and families.get((str(path.parent), match["stem"] + match["end"]), 0) > 1:
         rank = int(match["task"])
-        return Source(str(path), f"rank {rank}", rank, "rank")
+        return LogSource(str(path), f"rank {rank}", rank, "rank")
     if match := _RAY_WORKER.match(name):
-        return Source(str(path), f"pid={match['pid']}", None, "actor")
+        return LogSource(str(path), f"pid={match['pid']}", None, "actor")
     if match := _RAY_DAEMONS.match(name):
-        return Source(str(path), match[1], None, "actor")
+        return LogSource(str(path), match[1], None, "actor")
     if match := _RANK.search(name):
         rank = int(match[1])
-        return Source(str(path), f"rank {rank}", rank, "rank")
+        return LogSource(str(path), f"rank {rank}", rank, "rank")
     if path.parent.name == "log" and name.endswith(".log"):
-        return Source(str(path), path.name.partition(".")[0], None, "actor")  # Trinity-RFT: <job>/log/<actor>.log
-    return Source(str(path), "", None, "server" if re.search(r"server|vllm|serve", name) else "")
+        return LogSource(str(path), path.name.partition(".")[0], None, "actor")  # Trinity-RFT: <job>/log/<actor>.log
+    return LogSource(str(path), "", None, "server" if re.search(r"server|vllm|serve", name) else "")
 
 
 _FENCE = later(r"^\s{0,3}(?:```+|~~~+)")

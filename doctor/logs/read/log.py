@@ -28,8 +28,8 @@ from doctor.logs.metrics.lines import ToldRange
 from doctor.logs.metrics.live import Track, track_of, track_of_log
 from doctor.logs.read.appended import Last, of_last_run, rows_since, unclear
 from doctor.logs.read.context import Given
-from doctor.logs.read.layouts import Source
-from doctor.logs.read.parallel import Part
+from doctor.logs.read.layouts import LogSource
+from doctor.logs.read.parallel import FileRange
 from doctor.logs.read.scan import Scanned, Scanner, is_labelled
 from doctor.logs.read.streams import STDIN
 
@@ -49,7 +49,7 @@ _YEAR_LINES = 5_000
 
 
 @mutable
-class Reading:
+class LogReading:
     """What one log says.
 
     Args:
@@ -81,7 +81,7 @@ class Reading:
 
 
 @record
-class Settings:
+class ReadSettings:
     """How logs are read, the same for all of them.
 
     Args:
@@ -101,10 +101,10 @@ class Joined:
     """A large log, read in ranges, and the names under which it lies."""
 
     hits: RawHits
-    sources: tuple[Source, ...]
+    sources: tuple[LogSource, ...]
 
 
-Item = Union[Part, Joined, tuple[Source, ...]]
+Item = Union[FileRange, Joined, tuple[LogSource, ...]]
 
 
 class Reader:
@@ -116,35 +116,35 @@ class Reader:
 
     """
 
-    def __init__(self, scanner: Scanner, settings: Settings) -> None:
+    def __init__(self, scanner: Scanner, settings: ReadSettings) -> None:
         self.scanner = scanner
         self.settings = settings
 
-    def __call__(self, item: Item) -> RawHits | list[Reading]:
+    def __call__(self, item: Item) -> RawHits | list[LogReading]:
         """Do what is asked: a range gives its raw hits, a log with all its names a reading for each of them."""
-        if isinstance(item, Part):
+        if isinstance(item, FileRange):
             return self.scanner.part(item)
         if isinstance(item, Joined):
             return self.readings(self.scanner.scanned(item.hits, is_labelled(item.hits.name)), item.sources)
         return self.log(item[0].path, item)
 
-    def log(self, path: str, sources: tuple[Source, ...]) -> list[Reading]:
+    def log(self, path: str, sources: tuple[LogSource, ...]) -> list[LogReading]:
         """Read one log, which lies at a path, under each of its names."""
         return self.readings(self.scanner.file(path, brief=self.settings.brief), sources)
 
-    def stdin(self, source: Source) -> Reading:
+    def stdin(self, source: LogSource) -> LogReading:
         """Read standard input."""
         return self.readings(self.scanner.stdin(), (source,))[0]
 
-    def readings(self, found: Scanned, sources: tuple[Source, ...]) -> list[Reading]:
+    def readings(self, found: Scanned, sources: tuple[LogSource, ...]) -> list[LogReading]:
         """What a log that was scanned says, under each of its names; its metrics under the first of them."""
         if found.error:
-            return [Reading(Case(Given()), error=found.error)] * len(sources)
+            return [LogReading(Case(Given()), error=found.error)] * len(sources)
         found, last = of_last_run(found)
         year = self.settings.year or year_in(found.lines) or time.gmtime().tm_year
         track = None if self.settings.rows else self._track(found, last, sources[0], year)
         pace = track.pace if track is not None else None
-        shared: dict[bool, Reading] = {}
+        shared: dict[bool, LogReading] = {}
         if len(sources) == 1:
             said = [self._reading(found, sources[0], year, pace)]
         else:
@@ -154,7 +154,7 @@ class Reader:
         said[0].told = found.told if self.settings.rows else said[0].told
         return said
 
-    def _track(self, found: Scanned, last: Last | None, source: Source, year: int) -> Track | None:
+    def _track(self, found: Scanned, last: Last | None, source: LogSource, year: int) -> Track | None:
         """The metrics of the last run of a log, judged; in plain words where it has no notation that is known."""
         path, told = source.path, [*found.metric_lines()] if last is not None else found.metric_lines()
         again = None
@@ -169,8 +169,8 @@ class Reader:
         return track_of(path, rows, anew.fallen_back(anew.of_rows(rows), found.lines, path))
 
     def _shared(
-        self, found: Scanned, source: Source, year: int, pace: Pace | None, shared: dict[bool, Reading]
-    ) -> Reading:
+        self, found: Scanned, source: LogSource, year: int, pace: Pace | None, shared: dict[bool, LogReading]
+    ) -> LogReading:
         """One reading for all names of a log, but for a process that its lines name themselves."""
         named = bool(source.label)
         if named not in shared:
@@ -184,7 +184,7 @@ class Reader:
         yield from ((each.cause.line.number, each.cause.type) for each in case.failures)
         yield from ((each.line, self.scanner.signatures[each.signature].problem_id) for each in hits)
 
-    def _reading(self, found: Scanned, source: Source, year: int, pace: Pace | None) -> Reading:
+    def _reading(self, found: Scanned, source: LogSource, year: int, pace: Pace | None) -> LogReading:
         """What a log says, as if it were this source's, without its metrics."""
         builder = Builder(Given(), year)
         builder.add(source, found.lines, whole=found.whole, total=found.total_lines)
@@ -199,7 +199,7 @@ class Reader:
         if self.settings.brief:
             case.failures = _ends(case.failures, BRIEF_FAILURES * 3 // 4, BRIEF_FAILURES // 4)
         _thin(case, hits, keep=source.path == STDIN or found.total_lines <= KEPT_LINES)
-        return Reading(case, hits, found.counts, ending, cut_off=found.cut_off, labelled=found.labelled, year=year)
+        return LogReading(case, hits, found.counts, ending, cut_off=found.cut_off, labelled=found.labelled, year=year)
 
 
 def year_in(lines: Iterable[tuple[int, str]]) -> int | None:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from doctor.base.record import replace
 from doctor.base.redact import redact_text
 from doctor.catalogue.signature import Hit
-from doctor.logs.failures.case import Case, Process, completed, unique
+from doctor.logs.failures.case import Case, LoggedProcess, completed, unique
 from doctor.logs.failures.frames import Frame, is_own
 from doctor.logs.failures.tracebacks import Failure, Raised
 from doctor.logs.lines.lines import Line
 from doctor.logs.read.context import Given
-from doctor.logs.read.layouts import Source
-from doctor.logs.read.log import OWN, OWN_RANK, Reading
+from doctor.logs.read.layouts import LogSource
+from doctor.logs.read.log import OWN, OWN_RANK, LogReading
 
 Known = dict[tuple[Frame, ...], tuple[Frame, ...]]
 #: exits kept of all logs together: what one launcher says of so many ranks is kept whole
@@ -21,7 +21,9 @@ MOST_EXITS = 50_000
 _REST = 2_000  # characters of a message behind its first line
 
 
-def case_of(given: Given, sources: Sequence[Source], readings: Sequence[Reading]) -> tuple[Case, list[tuple[int, Hit]]]:
+def case_of(
+    given: Given, sources: Sequence[LogSource], readings: Sequence[LogReading]
+) -> tuple[Case, list[tuple[int, Hit]]]:
     """The case of all logs, and their hits, each with the frames of the failure that it belongs to.
 
     Args:
@@ -44,7 +46,7 @@ def case_of(given: Given, sources: Sequence[Source], readings: Sequence[Reading]
     return case, hits
 
 
-def _add(case: Case, source: Source, reading: Reading, frames: Known) -> None:
+def _add(case: Case, source: LogSource, reading: LogReading, frames: Known) -> None:
     """What one more log says; `frames` are those seen so far, for thousands of ranks have the same."""
     mine, place = reading.case, _Place(source, len(case.sources))
     case.sources.append(source)
@@ -78,7 +80,7 @@ def _processes(case: Case, mine: Case, place: _Place) -> None:
         label, last = place.process(each.label), place.line(each.last)
         known = case.processes.get(label)
         if known is None:
-            case.processes[label] = Process(label, place.rank(each.rank), place.line(each.first), last)
+            case.processes[label] = LoggedProcess(label, place.rank(each.rank), place.line(each.first), last)
         else:
             known.last = last
 
@@ -106,7 +108,7 @@ class _Place:
 
     """
 
-    def __init__(self, source: Source, index: int) -> None:
+    def __init__(self, source: LogSource, index: int) -> None:
         self.source, self.index = source, index
 
     def process(self, label: str) -> str:
@@ -133,7 +135,7 @@ class _Place:
         return replace(raised, line=self.line(raised.line), frames=known.setdefault(raised.frames, raised.frames))
 
 
-def _named(hit: Hit, source: Source) -> Hit:
+def _named(hit: Hit, source: LogSource) -> Hit:
     place = _Place(source, 0)
     return replace(hit, file=source.path, process=place.process(hit.process), rank=place.rank(hit.rank))
 

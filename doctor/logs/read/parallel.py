@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 @record
-class Part:
+class FileRange:
     """A range of a file that starts and ends with a line; all of it when `end` is None."""
 
     path: str
@@ -67,11 +67,11 @@ def size_of(path: str) -> int:
         return 0
 
 
-def ranges_of(path: str, size: int) -> list[Part]:
+def ranges_of(path: str, size: int) -> list[FileRange]:
     """The ranges in which a large file is read by several; none where one reads it whole."""
     if size < RANGE_FROM_BYTES or not _is_plain_text(path, size):
         return []
-    return [Part(path, start, end) for start, end in pairwise(_cuts(path, size))]
+    return [FileRange(path, start, end) for start, end in pairwise(_cuts(path, size))]
 
 
 def _is_plain_text(path: str, size: int) -> bool:
@@ -111,7 +111,7 @@ def _next_line(file: Any, offset: int, size: int) -> int:
     return size
 
 
-def scan(part: Part, matcher: Matcher, watcher: Watcher | None = None) -> RawHits:
+def scan(part: FileRange, matcher: Matcher, watcher: Watcher | None = None) -> RawHits:
     """Scan a file or a range of it; `error` says why it could not be read."""
     try:
         with open_stream(part.path, start=part.start, end=part.end) as stream:

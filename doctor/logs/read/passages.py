@@ -40,7 +40,7 @@ _SAMPLE = 1 << 13  # bytes of a piece by which its tracebacks are counted
 _LONGEST_LINE = 20_000  # bytes of one line that are looked at; what is longer is data
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """Whole lines.
 
     Args:
@@ -67,9 +67,9 @@ class Piece(NamedTuple):
 class Passages:
     """What was kept of one range of a log."""
 
-    head: list[Piece] = field(default_factory=list)
-    anchored: list[Piece] = field(default_factory=list)
-    tail: list[Piece] = field(default_factory=list)
+    head: list[LinePiece] = field(default_factory=list)
+    anchored: list[LinePiece] = field(default_factory=list)
+    tail: list[LinePiece] = field(default_factory=list)
     blocks: int = 0
     lines: int = 0
 
@@ -139,14 +139,16 @@ class Kept:
 
     def result(self) -> Passages:
         """What was kept."""
-        packed: dict[tuple[int, int], Piece] = {}
+        packed: dict[tuple[int, int], LinePiece] = {}
 
-        def pack(pieces: Iterable[_Lines]) -> list[Piece]:
+        def pack(pieces: Iterable[_Lines]) -> list[LinePiece]:
             out = []
             for number, line, data, part in pieces:
                 key = (number, -1 if not part else line)
                 if key not in packed:
-                    packed[key] = Piece(number, line, zlib.compress(data, 1) if self._pack else data, part, self._pack)
+                    packed[key] = LinePiece(
+                        number, line, zlib.compress(data, 1) if self._pack else data, part, self._pack
+                    )
                 out.append(packed[key])
             return out
 
@@ -182,17 +184,17 @@ def _first(data: bytes, words: tuple[bytes, ...], start: int) -> int:
 
 
 @record
-class Reading:
+class ReadLines:
     """Lines to be read of a whole log: (line number, text); `whole`: nothing was left out."""
 
     lines: list[tuple[int, str]]
     whole: bool
 
 
-def joined(ranges: Sequence[Passages]) -> Reading:
+def joined(ranges: Sequence[Passages]) -> ReadLines:
     """The head of the first range, the end of the last, and the first and last failures of all."""
     if not ranges:
-        return Reading([], whole=True)
+        return ReadLines([], whole=True)
     before, shifted = 0, []
     for each in ranges:
         shifted.append((each, before))
@@ -214,10 +216,10 @@ def joined(ranges: Sequence[Passages]) -> Reading:
         if len(here) > _MOST_LINES:
             here, whole = [*here[: _MOST_LINES // 2], *here[-_MOST_LINES // 2 :]], False
         lines += ((shifted[index][1] + line, text) for line, text in here)
-    return Reading(lines, whole=whole)
+    return ReadLines(lines, whole=whole)
 
 
-def _lines(piece: Piece) -> Iterator[tuple[int, str]]:
+def _lines(piece: LinePiece) -> Iterator[tuple[int, str]]:
     """Lines of a piece; bars that a carriage return overwrote share a number."""
     raw = piece.data.split(b"\n")
     if not raw[-1]:

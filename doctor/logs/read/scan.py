@@ -24,7 +24,7 @@ from doctor.logs.metrics.lines import probe as metric_probe
 from doctor.logs.read import notebooks
 from doctor.logs.read.json_records import Unfolded
 from doctor.logs.read.layouts import elastic_error_lines
-from doctor.logs.read.parallel import Part, scan
+from doctor.logs.read.parallel import FileRange, scan
 from doctor.logs.read.passages import ANCHORS, Kept, joined
 from doctor.logs.read.rejoined import LARGEST_BYTES, Rejoined, of_text, rejoined
 from doctor.logs.read.streams import STDIN, StreamError, open_stream
@@ -98,7 +98,7 @@ class Scanner:
         if not labels and (cut := without_head(path)) is not None:
             return self._lines(path, cut)
         watcher = Kept(BRIEF_HEAD, BRIEF_TAIL, pack=False) if brief else Kept(pack=False)
-        return self.scanned(scan(Part(path), self.matcher(labels=labels), watcher), labels)
+        return self.scanned(scan(FileRange(path), self.matcher(labels=labels), watcher), labels)
 
     def for_a_table(self) -> Scanner:
         """One that keeps every metric, where this keeps what is judged or drawn; it lives no longer than this one."""
@@ -108,7 +108,7 @@ class Scanner:
             self._for_a_table = found
         return self._for_a_table
 
-    def part(self, part: Part) -> RawHits:
+    def part(self, part: FileRange) -> RawHits:
         """Read a range of a log; its hits name those that the matcher tries, see `scanned`."""
         return scan(part, self.matcher(labels=is_labelled(part.path)), Kept())
 

@@ -43,7 +43,7 @@ with contextlib.suppress(ImportError):  # a Python may be built without it
     BROKEN = (*BROKEN, lzma.LZMAError)
 
 
-class Refused(Exception):  # noqa: N818 - the user's archive is at fault, the message says what to do
+class ArchiveRefused(Exception):  # noqa: N818 - the user's archive is at fault, the message says what to do
     """An archive is not opened; says why, and how to unpack it."""
 
 
@@ -64,7 +64,7 @@ class Taken:
         """Count a member, whatever it is."""
         self.seen += 1
         if self.seen > _MOST_MEMBERS:
-            raise Refused(f"`{self.path}` has more than {_MOST_MEMBERS:,} members; {how(self.path)}")
+            raise ArchiveRefused(f"`{self.path}` has more than {_MOST_MEMBERS:,} members; {how(self.path)}")
 
     def take(self, name: str, content: Iterable[bytes]) -> None:
         """Write a member to where its name says; one that breaks off is kept as far as it goes."""
@@ -81,9 +81,11 @@ class Taken:
     def _check(self) -> None:
         if self._bytes > self._room:
             size = f"{self._room / (1 << 30):.1f} GiB"
-            raise Refused(f"`{self.path}` unpacks to more than the {size} that there is room for; {how(self.path)}")
+            raise ArchiveRefused(
+                f"`{self.path}` unpacks to more than the {size} that there is room for; {how(self.path)}"
+            )
         if self._bytes > RATIO_FROM_BYTES and self._bytes > MOST_RATIO * self._packed:
-            raise Refused(f"`{self.path}` unpacks to more than {MOST_RATIO} times its size; {how(self.path)}")
+            raise ArchiveRefused(f"`{self.path}` unpacks to more than {MOST_RATIO} times its size; {how(self.path)}")
 
     def _place(self, name: str) -> Path | None:
         """A new file below the folder; None for what is no log, or has no name."""

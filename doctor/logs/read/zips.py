@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from doctor.logs.read.inflate import CHUNK
-from doctor.logs.read.unpacked import BROKEN, Refused, Taken, how
+from doctor.logs.read.unpacked import BROKEN, ArchiveRefused, Taken, how
 
 _MOST_DIRECTORY_BYTES = 8 << 20  # of a zip's table of contents, which is read at once and takes 15 times that
 #: "end of central directory", and where in it the size of that directory stands
@@ -23,7 +23,7 @@ def unpack_zip(path: str, taken: Taken) -> None:
     """Take all members.
 
     Raises:
-        Refused: it is protected, or beyond the limits.
+        ArchiveRefused: it is protected, or beyond the limits.
 
     """
     _refuse_long_directory(path)
@@ -33,7 +33,7 @@ def unpack_zip(path: str, taken: Taken) -> None:
             if member.is_dir() or stat.S_ISLNK(member.external_attr >> 16):
                 continue
             if member.flag_bits & 1:
-                raise Refused(f"`{path}` is protected by a password; {how(path)}")
+                raise ArchiveRefused(f"`{path}` is protected by a password; {how(path)}")
             try:
                 with archive.open(member) as source:
                     taken.take(member.filename, iter(partial(source.read, CHUNK), b""))
@@ -51,4 +51,4 @@ def _refuse_long_directory(path: str) -> None:
     if (at := end.rfind(_END_OF_ZIP64)) >= 0:
         size = max(size, int.from_bytes(end[at + _SIZE64_AT : at + _SIZE64_AT + 8], "little"))
     if size > _MOST_DIRECTORY_BYTES:
-        raise Refused(f"`{path}` has more members than are read; {how(path)}")
+        raise ArchiveRefused(f"`{path}` has more members than are read; {how(path)}")

@@ -24,7 +24,7 @@ from doctor.logs.read.streams import StreamError, open_stream
 from doctor.logs.rollouts import nemo, results
 from doctor.logs.rollouts.sample import (
     ENDS,
-    NotReadable,
+    DumpNotReadable,
     Sample,
     answer_of,
     episode_of,
@@ -111,7 +111,7 @@ class Reader:
         """Read the file once.
 
         Raises:
-            NotReadable: it cannot be opened or unpacked.
+            DumpNotReadable: it cannot be opened or unpacked.
 
         """
         named = _step_named(Path(self.path))
@@ -122,7 +122,7 @@ class Reader:
                     if sample is not None:
                         yield sample
         except StreamError as error:
-            raise NotReadable(str(error)) from None
+            raise DumpNotReadable(str(error)) from None
 
     def _lines(self, chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         tail, count = b"", 0

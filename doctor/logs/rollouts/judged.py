@@ -22,7 +22,7 @@ from doctor.catalogue.rules import RuleEngine, load_rules
 from doctor.checks.witness.rewards_of_failed_episodes import judged as of_episodes
 from doctor.checks.witness.trained_tokens_not_sampled import of_record as of_tokens
 from doctor.logs.rollouts import jsonl, nemo, parquet, sqlite
-from doctor.logs.rollouts.sample import NotReadable, Sample
+from doctor.logs.rollouts.sample import DumpNotReadable, Sample
 from doctor.logs.rollouts.steps import MOST_STEPS, Step, steps
 from doctor.oracles.episodes import Episodes
 
@@ -47,7 +47,7 @@ class _Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Dump:
+class RolloutDump:
     """Files that one run wrote one after the other: `kind` is one of `_WRITERS`."""
 
     kind: str
@@ -84,22 +84,22 @@ def kind_of(path: Path) -> str:
     if name.endswith(_DATABASES) and name not in _NO_ROLLOUTS and sqlite.is_database(path):
         try:
             return "trinity" if sqlite.Reader(str(path)).tables() else ""
-        except NotReadable:
+        except DumpNotReadable:
             return "trinity" if "buffer" in path.parts else ""
     return ""
 
 
-def dumps(files: Iterable[tuple[Path, str]]) -> list[Dump]:
+def dumps(files: Iterable[tuple[Path, str]]) -> list[RolloutDump]:
     """Group (file, kind): a folder's files that are named by step are one dump, every other file is its own."""
     series: dict[tuple[Path, str], list[tuple[int, str]]] = {}
-    alone: list[Dump] = []
+    alone: list[RolloutDump] = []
     for path, kind in files:
         at = _step_named(path)
         if at is None:
-            alone.append(Dump(kind, (str(path),)))
+            alone.append(RolloutDump(kind, (str(path),)))
         else:
             series.setdefault((path.parent, kind), []).append((at, str(path)))
-    ordered = (Dump(kind, tuple(path for _, path in sorted(group))) for (_, kind), group in series.items())
+    ordered = (RolloutDump(kind, tuple(path for _, path in sorted(group))) for (_, kind), group in series.items())
     return [*ordered, *alone]
 
 
@@ -113,7 +113,7 @@ def _step_named(path: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def judge(dump: Dump, rules: Sequence[type] | None = None) -> Judged:
+def judge(dump: RolloutDump, rules: Sequence[type] | None = None) -> Judged:
     """Read a dump once, step by step, and let the live rules judge it."""
     told = _Told()
     fit = _fit_for(dump, load_rules() if rules is None else rules)
@@ -132,7 +132,7 @@ def judge(dump: Dump, rules: Sequence[type] | None = None) -> Judged:
     return result
 
 
-def _fit_for(dump: Dump, rules: Sequence[type]) -> list[type]:
+def _fit_for(dump: RolloutDump, rules: Sequence[type]) -> list[type]:
     """Evaluations may well decode greedily: what compares the answers to one prompt is no fault there."""
     if not dump.of_evaluation:
         return list(rules)
@@ -166,13 +166,13 @@ class _Told:
         self.last: Step | None = None
         self._kept: dict[int | None, tuple[Observed, dict[str, Observed]]] = {}
 
-    def steps(self, dump: Dump) -> Iterator[Step]:
+    def steps(self, dump: RolloutDump) -> Iterator[Step]:
         """Steps of all files, one after the other; a file that cannot be read costs only itself."""
         for step in steps(itertools.chain.from_iterable(self._samples(dump, each) for each in dump.files)):
             self._keep(step)
             yield step
 
-    def _samples(self, dump: Dump, path: str) -> Iterator[Sample]:
+    def _samples(self, dump: RolloutDump, path: str) -> Iterator[Sample]:
         reader = _reader(dump.kind, path)
         try:
             for sample in reader:
@@ -183,7 +183,7 @@ class _Told:
                     self.trained += sample.scored.trained
                     self.strange += sample.scored.strange
                 yield sample
-        except NotReadable as error:
+        except DumpNotReadable as error:
             if not any(str(error) in each for each in self.notes):
                 self.notes.append(f"`{path}`: {error}")
         self.notes += [f"`{path}`: {each}" for each in getattr(reader, "notes", ())]
@@ -210,7 +210,7 @@ class _Told:
         shown = {(each.source, each.line): each for each in reversed(fitting)}  # one a row: what is said first of it
         return replace(finding, evidence=(*finding.evidence, sentence, *list(reversed(shown.values()))[:_EXAMPLES]))
 
-    def summary(self, dump: Dump) -> str:
+    def summary(self, dump: RolloutDump) -> str:
         """The dump in one clause."""
         if self.first is None or self.last is None:
             return ""

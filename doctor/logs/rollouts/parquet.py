@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from doctor.base.patterns import later
 from doctor.logs.rollouts.jsonl import of_table
-from doctor.logs.rollouts.sample import NotReadable, Sample
+from doctor.logs.rollouts.sample import DumpNotReadable, Sample
 
 NAME = later(r"completions_(\d{1,11})\.parquet")
 NEEDS = "reading parquet needs pyarrow: pip install pyarrow"
@@ -31,7 +31,7 @@ class Reader:
         """Read the file once.
 
         Raises:
-            NotReadable: pyarrow is missing, or the file is cut off or no dump.
+            DumpNotReadable: pyarrow is missing, or the file is cut off or no dump.
 
         """
         try:
@@ -39,12 +39,12 @@ class Reader:
             from pyarrow.parquet import ParquetFile
             from pyarrow.types import is_floating
         except ImportError:
-            raise NotReadable(NEEDS) from None
+            raise DumpNotReadable(NEEDS) from None
         try:
             with ParquetFile(self.path) as file:
                 if not set(file.schema_arrow.names) >= _OWN:
                     msg = "it is not a table of completions"
-                    raise NotReadable(msg)
+                    raise DumpNotReadable(msg)
                 figures = [each.name for each in file.schema_arrow if is_floating(each.type)]
                 batches = file.iter_batches(batch_size=_ROWS)
                 rows = (row for batch in batches for row in batch.to_pylist())
@@ -54,4 +54,4 @@ class Reader:
                     yield of_table(row, self.path, at)
         except (OSError, ArrowException, ValueError) as error:
             msg = f"it cannot be read: {str(error).partition(chr(10))[0][:120]}"
-            raise NotReadable(msg) from None
+            raise DumpNotReadable(msg) from None

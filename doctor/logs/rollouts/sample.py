@@ -23,7 +23,7 @@ _PROBE, _LOOKED_AT = 24, 6_000
 _ASKERS = frozenset({"system", "user", "tool", "developer", "human"})
 
 
-class NotReadable(Exception):  # noqa: N818 - the file is at fault, or a library is missing; the message says which
+class DumpNotReadable(Exception):  # noqa: N818 - the file is at fault, or a library is missing; the message says which
     """A dump cannot be read; the message is a reason for the user, without the path."""
 
 

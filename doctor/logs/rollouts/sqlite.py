@@ -30,7 +30,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from doctor.base.scratch import Folder
-from doctor.logs.rollouts.sample import NotReadable, Sample, answer_of, episode_of, text_of
+from doctor.logs.rollouts.sample import DumpNotReadable, Sample, answer_of, episode_of, text_of
 
 MAGIC = b"SQLite format 3\0"
 _COPY_LIMIT_BYTES = 512 << 20
@@ -78,7 +78,7 @@ class Reader:
         """Names of the tables that hold experiences.
 
         Raises:
-            NotReadable: the database cannot be read.
+            DumpNotReadable: the database cannot be read.
 
         """
         with ExitStack() as stack:
@@ -88,7 +88,7 @@ class Reader:
         """Read all rows once, oldest first.
 
         Raises:
-            NotReadable: the database cannot be read, or was written to while it was read.
+            DumpNotReadable: the database cannot be read, or was written to while it was read.
 
         """
         with ExitStack() as stack:
@@ -100,7 +100,7 @@ class Reader:
         """The database, opened for reading alone until the stack is left; nothing is written beside it.
 
         Raises:
-            NotReadable: it is no database, or cannot be opened.
+            DumpNotReadable: it is no database, or cannot be opened.
 
         """
         path = Path(self.path)
@@ -112,7 +112,7 @@ class Reader:
             connection.execute("PRAGMA trusted_schema = OFF")
         except (sqlite3.Error, OSError) as error:
             msg = f"it cannot be read: {error}"
-            raise NotReadable(msg) from None
+            raise DumpNotReadable(msg) from None
         return connection
 
     def _with_its_log(self, path: Path, stack: ExitStack) -> Path:
@@ -156,7 +156,7 @@ class Reader:
                 )
         except sqlite3.Error as error:
             msg = f"it was written to while it was read, or is damaged ({error})"
-            raise NotReadable(msg) from None
+            raise DumpNotReadable(msg) from None
 
 
 def _messages(messages: object, response: object) -> object:
@@ -205,7 +205,7 @@ def _tables(connection: sqlite3.Connection) -> list[_Table]:
                 found.append(_Table(name, columns))
     except sqlite3.Error as error:
         msg = f"it cannot be read: {error}"
-        raise NotReadable(msg) from None
+        raise DumpNotReadable(msg) from None
     return found
 
 

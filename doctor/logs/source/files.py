@@ -23,7 +23,7 @@ _METADATA = later(r"(?P<name>[\w.]+)-(?P<version>[\w.+!]+)\.(?:dist|egg)-info")
 
 
 @record
-class Source:
+class RunSource:
     """A file that ran, with its syntax tree; `name` as a person calls it: "train.py", "trl/trainer/grpo_config.py"."""
 
     name: str
@@ -31,7 +31,7 @@ class Source:
     tree: ast.Module
 
 
-def source_of(frame: Frame, versions: Mapping[str, str]) -> Source | None:
+def source_of(frame: Frame, versions: Mapping[str, str]) -> RunSource | None:
     """The file of a frame, None where it is not at hand or may be another one.
 
     Args:
@@ -45,7 +45,7 @@ def source_of(frame: Frame, versions: Mapping[str, str]) -> Source | None:
     for path in _places(frame.path, inside):
         read = _read(str(path))
         if read is not None and _quotes(read[0], frame) and _agrees(path, inside, versions, frame.path):
-            return Source(inside.replace("\\", "/") or Path(frame.path).name, *read)
+            return RunSource(inside.replace("\\", "/") or Path(frame.path).name, *read)
     return None
 
 

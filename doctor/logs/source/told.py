@@ -19,7 +19,7 @@ from doctor.logs.source.conditions import (
     is_name,
     settings_of,
 )
-from doctor.logs.source.files import Source, source_of
+from doctor.logs.source.files import RunSource, source_of
 
 _MOST_STEPS, _MOST_TOLD = 8, 3
 _LONGEST_HEAD = 160  # characters of a condition with its values
@@ -60,7 +60,7 @@ class _Traced:
 
     def __init__(self, case: Case, frames: Sequence[Frame]) -> None:
         self._case, self._frames = case, frames
-        self._sources: dict[int, Source | None] = {}
+        self._sources: dict[int, RunSource | None] = {}
 
     def violation(self) -> Violation | None:
         """The condition that guards the innermost frame's raise, with its values, those that the user set first."""
@@ -131,7 +131,7 @@ class _Traced:
         text = f"{name}={expression}" if own else ""
         return Observed(name, expression, self._at(at, line), exact=False, text=text)
 
-    def _source(self, at: int) -> Source | None:
+    def _source(self, at: int) -> RunSource | None:
         if at not in self._sources:
             self._sources[at] = source_of(self._frames[at], self._case.versions)
         return self._sources[at]

@@ -22,7 +22,7 @@ Solver = Callable[[Iterable[str], Iterable[str]], Solution]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SolverWishes:
     """What the user asks for.
 
     Args:
@@ -41,7 +41,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Environment:
+class Installation:
     """Normalised names and versions of what is installed, and the limits of the machine."""
 
     installed: Mapping[str, str]
@@ -61,7 +61,7 @@ class Answer:
     avoided: tuple[Misfit, ...] = ()
 
 
-def smallest(environment: Environment, wishes: Wishes, solver: Solver) -> Answer:
+def smallest(environment: Installation, wishes: SolverWishes, solver: Solver) -> Answer:
     """The set of versions nearest to what is installed.
 
     Raises:
@@ -73,8 +73,8 @@ def smallest(environment: Environment, wishes: Wishes, solver: Solver) -> Answer
 
 
 def _without_misfits(
-    environment: Environment,
-    wishes: Wishes,
+    environment: Installation,
+    wishes: SolverWishes,
     solver: Solver,
     extra: tuple[str, ...],
     avoided: tuple[Misfit, ...],
@@ -109,7 +109,7 @@ def weight(solution: Solution) -> tuple[int, int, int]:
     return heavy, len(solution.replaced), len(solution.added)
 
 
-def _nearest(environment: Environment, wishes: Wishes, solver: Solver, extra: tuple[str, ...]) -> Solution:
+def _nearest(environment: Installation, wishes: SolverWishes, solver: Solver, extra: tuple[str, ...]) -> Solution:
     """Keep all installed versions; else let uv choose and take back, one by one, what can stay as it is.
 
     Where nothing fits with everything that is installed, only the stack has to.
@@ -153,7 +153,7 @@ def pins(installed: Mapping[str, str], names: Iterable[str]) -> list[str]:
     return [f"{name}=={installed[name]}" for name in names if name in installed]
 
 
-def in_the_way(environment: Environment, wishes: Wishes, solver: Solver) -> list[tuple[str, Solution | None]]:
+def in_the_way(environment: Installation, wishes: SolverWishes, solver: Solver) -> list[tuple[str, Solution | None]]:
     """Wishes without any one of which the others can be had, as typed, with what would change then.
 
     None instead of a solution: that question took too long. An empty text stands for the limits of the machine.
@@ -161,7 +161,7 @@ def in_the_way(environment: Environment, wishes: Wishes, solver: Solver) -> list
     found: list[tuple[str, Solution | None]] = []
     fewer = [(text, environment, left) for text, left in _one_less(wishes)]
     if environment.limits:
-        fewer.append(("", Environment(environment.installed), wishes))
+        fewer.append(("", Installation(environment.installed), wishes))
     for text, where, left in fewer:
         try:
             found.append((text, smallest(where, left, solver).solution))
@@ -172,13 +172,13 @@ def in_the_way(environment: Environment, wishes: Wishes, solver: Solver) -> list
     return found
 
 
-def _one_less(wishes: Wishes) -> Sequence[tuple[str, Wishes]]:
+def _one_less(wishes: SolverWishes) -> Sequence[tuple[str, SolverWishes]]:
     by_want = [
-        (f"--want '{each}'", Wishes(tuple(one for one in wishes.wanted if one != each), wishes.kept))
+        (f"--want '{each}'", SolverWishes(tuple(one for one in wishes.wanted if one != each), wishes.kept))
         for each in wishes.wanted
     ]
     by_keep = [
-        (f"--keep {each}", Wishes(wishes.wanted, tuple(one for one in wishes.kept if one != each)))
+        (f"--keep {each}", SolverWishes(wishes.wanted, tuple(one for one in wishes.kept if one != each)))
         for each in wishes.kept
     ]
     return [*by_keep, *by_want]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.catalogue.plan import Refused
-from doctor.mend.processes.table import PROC, Process, below, everybody, read
+from doctor.mend.processes.table import PROC, RunningProcess, below, everybody, read
 
 #: what torchrun gives its workers, and a little to notice it
 GRACE_S = 35.0
@@ -39,7 +39,7 @@ class Handle:
 
     """
 
-    def __init__(self, process: Process, proc: Path = PROC) -> None:
+    def __init__(self, process: RunningProcess, proc: Path = PROC) -> None:
         if process.uid != os.getuid():
             msg = f"process {process.pid} belongs to another user"
             raise Refused(msg)
@@ -85,7 +85,9 @@ class Ended:
     left: tuple[tuple[int, str], ...]
 
 
-def end(tree: Sequence[Process], *, grace_s: float = GRACE_S, tell: Callable[[str], None] = lambda _: None) -> Ended:
+def end(
+    tree: Sequence[RunningProcess], *, grace_s: float = GRACE_S, tell: Callable[[str], None] = lambda _: None
+) -> Ended:
     """End a tree: its top is asked, then all that are left, then they are killed, the top first.
 
     Children that it makes meanwhile belong to it.
@@ -127,23 +129,23 @@ def end(tree: Sequence[Process], *, grace_s: float = GRACE_S, tell: Callable[[st
 class _Handles:
     """Handles of a tree that may grow."""
 
-    def __init__(self, tree: Sequence[Process]) -> None:
+    def __init__(self, tree: Sequence[RunningProcess]) -> None:
         for each in tree:
             if each.uid != os.getuid():
                 msg = f"process {each.pid} ({each.title[:60]}) belongs to another user; nothing was ended"
                 raise Refused(msg)
         self._held: dict[tuple[int, int], Handle] = {}
 
-    def hold(self, processes: Iterable[Process]) -> None:
+    def hold(self, processes: Iterable[RunningProcess]) -> None:
         for each in processes:
             if (each.pid, each.start) not in self._held:
                 with suppress(ProcessLookupError, Refused):
                     self._held[each.pid, each.start] = Handle(each)
 
-    def all(self) -> list[Process]:
+    def all(self) -> list[RunningProcess]:
         return [each.process for each in self._held.values()]
 
-    def left(self) -> list[Process]:
+    def left(self) -> list[RunningProcess]:
         """Those that run, and what they have started since, in order."""
         living = [each.process for each in self._held.values() if each.alive()]
         processes = everybody()
@@ -151,7 +153,7 @@ class _Handles:
             self.hold(below(each.pid, processes))
         return [each.process for each in self._held.values() if each.alive()]
 
-    def send(self, number: int, only: Sequence[Process] | None = None) -> None:
+    def send(self, number: int, only: Sequence[RunningProcess] | None = None) -> None:
         """To all of them or some, in order; one that is stopped goes on, or it would never see a SIGTERM."""
         wanted = None if only is None else {(each.pid, each.start) for each in only}
         for key, each in list(self._held.items()):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from doctor.mend.processes.table import Process, age_s, below
+from doctor.mend.processes.table import RunningProcess, age_s, below
 
 #: `python -c "from multiprocessing.spawn import spawn_main; ..."`
 #: (https://github.com/python/cpython/blob/v3.13.0/Lib/multiprocessing/spawn.py)
@@ -52,17 +52,17 @@ class Orphan:
 
     """
 
-    process: Process
+    process: RunningProcess
     kind: str
     parent: str
     proof: tuple[tuple[str, Mapping[str, object]], ...]
-    tree: tuple[Process, ...]
+    tree: tuple[RunningProcess, ...]
     gpus: tuple[str, ...] = ()
     gpu_bytes: int | None = None
 
 
 def find(
-    processes: Mapping[int, Process],
+    processes: Mapping[int, RunningProcess],
     *,
     uid: int,
     gpu_bytes: Mapping[int, int | None] | None,
@@ -97,7 +97,7 @@ def find(
     return sorted(found, key=lambda orphan: orphan.process.start)
 
 
-def kind_of(process: Process) -> str | None:
+def kind_of(process: RunningProcess) -> str | None:
     """Whose worker a process is, None for what may stand alone."""
     if _VLLM.search(process.command) or _VLLM.search(process.name):
         return "vllm"
@@ -110,7 +110,7 @@ def kind_of(process: Process) -> str | None:
     return "torchrun" if _TORCHRUN in process.environ else None
 
 
-def _cannot_have_started(parent: Process | None, kind: str) -> bool:
+def _cannot_have_started(parent: RunningProcess | None, kind: str) -> bool:
     """Whether this parent came after the one that started a worker; unknown is no."""
     if parent is None:
         return False
@@ -123,16 +123,18 @@ def _cannot_have_started(parent: Process | None, kind: str) -> bool:
     return not _is(parent, _PYTHON)
 
 
-def _is(process: Process, pattern: re.Pattern[str]) -> bool:
+def _is(process: RunningProcess, pattern: re.Pattern[str]) -> bool:
     names = (process.name, process.program or "", os.path.basename(process.command.split(" ")[0]))  # noqa: PTH119
     return any(pattern.search(each) for each in names)
 
 
-def _called(process: Process | None, pid: int) -> str:
+def _called(process: RunningProcess | None, pid: int) -> str:
     return f"{process.name} ({pid})" if process is not None else str(pid)
 
 
-def _proof(process: Process, processes: Mapping[int, Process]) -> tuple[tuple[str, Mapping[str, object]], ...]:
+def _proof(
+    process: RunningProcess, processes: Mapping[int, RunningProcess]
+) -> tuple[tuple[str, Mapping[str, object]], ...]:
     parent = processes.get(process.parent)
     proof: list[tuple[str, Mapping[str, object]]] = [("parent", {"parent": _called(parent, process.parent)})]
     if process.session not in processes:
@@ -147,7 +149,7 @@ def _proof(process: Process, processes: Mapping[int, Process]) -> tuple[tuple[st
     return tuple(proof)
 
 
-def ended_run(process: Process) -> str | None:
+def ended_run(process: RunningProcess) -> str | None:
     """The run folder that a process belongs to, where that run has ended."""
     folder = process.environ.get(_RUN)
     if not folder:
@@ -159,7 +161,7 @@ def ended_run(process: Process) -> str | None:
     return folder if isinstance(told, dict) and told.get("ended_ns") else None
 
 
-def still_one(orphan: Orphan, processes: Iterable[Process]) -> bool:
+def still_one(orphan: Orphan, processes: Iterable[RunningProcess]) -> bool:
     """Whether it is the same process as before, with the same parent."""
     return any(
         (each.pid, each.start, each.parent) == (orphan.process.pid, orphan.process.start, orphan.process.parent)

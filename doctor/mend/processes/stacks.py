@@ -17,7 +17,7 @@ from pathlib import Path
 
 from doctor.base.own_frames import py_spy_without
 from doctor.base.redact import redact_text
-from doctor.mend.processes.table import PROC, Process
+from doctor.mend.processes.table import PROC, RunningProcess
 
 PY_SPY_S = 20.0
 _MOST_THREADS = 256
@@ -28,7 +28,7 @@ _FRAME = re.compile(r"^\s+(?P<function>\S.*?) \((?P<file>[^()]+\.py):(?P<line>\d
 
 
 @dataclass(frozen=True)
-class Dump:
+class StackDump:
     """What is known of one process.
 
     Args:
@@ -39,14 +39,14 @@ class Dump:
 
     """
 
-    process: Process
+    process: RunningProcess
     waits: str
     frame: str
     text: str
     blind: str | None
 
 
-def dump(process: Process, proc: Path = PROC) -> Dump:
+def dump(process: RunningProcess, proc: Path = PROC) -> StackDump:
     """Look at one process; it goes on afterwards."""
     own = proc / str(process.pid)
     waits = _waits(own)
@@ -58,7 +58,7 @@ def dump(process: Process, proc: Path = PROC) -> Dump:
         stacks, blind = _py_spy(process.pid)
         parts.append(redact_text(stacks) if stacks else f"no Python stacks: {blind}\n")
         frame = _innermost(stacks)
-    return Dump(process, waits, frame, "".join(parts), blind)
+    return StackDump(process, waits, frame, "".join(parts), blind)
 
 
 def _threads(own: Path) -> str:
@@ -126,7 +126,7 @@ def _innermost(stacks: str) -> str:
     return f"{frame['function']} ({os.path.basename(frame['file'])}:{frame['line']})"  # noqa: PTH119 - as text
 
 
-def already_written(process: Process) -> list[Path]:
+def already_written(process: RunningProcess) -> list[Path]:
     """Stacks that the guard inside the process has written into the run folder when it noticed the standstill."""
     folder = process.environ.get("DOCTOR_RUN_DIR")
     if not folder:

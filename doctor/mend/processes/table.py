@@ -13,7 +13,7 @@ _MOST_FILES = 4096
 
 
 @dataclass(frozen=True)
-class Process:
+class RunningProcess:
     """One process at the moment it was read.
 
     Args:
@@ -44,7 +44,7 @@ class Process:
         return self.command or f"[{self.name}]"
 
 
-def read(pid: int, proc: Path = PROC) -> Process | None:
+def read(pid: int, proc: Path = PROC) -> RunningProcess | None:
     """A process; None when it is gone or /proc shows something else."""
     own = proc / str(pid)
     try:
@@ -58,20 +58,20 @@ def read(pid: int, proc: Path = PROC) -> Process | None:
     command = _text(own / "cmdline").replace("\0", " ").strip()
     pairs = (word.partition("=") for word in _text(own / "environ").split("\0"))
     environ = {key: value for key, equals, value in pairs if equals}
-    return Process(pid, start, parent, group, session, state, uid, name, command, environ, _program(own))
+    return RunningProcess(pid, start, parent, group, session, state, uid, name, command, environ, _program(own))
 
 
-def everybody(proc: Path = PROC) -> dict[int, Process]:
+def everybody(proc: Path = PROC) -> dict[int, RunningProcess]:
     """All processes by id."""
     ids = [int(entry.name) for entry in os.scandir(proc) if entry.name.isdigit()]
     return {pid: each for pid in ids if (each := read(pid, proc)) is not None}
 
 
-def below(root: int, processes: Mapping[int, Process]) -> list[Process]:
+def below(root: int, processes: Mapping[int, RunningProcess]) -> list[RunningProcess]:
     """A process and all that descend from it, parents before children; empty when it is not there."""
     if root not in processes:
         return []
-    children: dict[int, list[Process]] = {}
+    children: dict[int, list[RunningProcess]] = {}
     for each in processes.values():
         children.setdefault(each.parent, []).append(each)
     found = [processes[root]]
@@ -99,7 +99,7 @@ def gpu_files(pid: int, proc: Path = PROC, device: str = "/dev/nvidia") -> tuple
     return tuple(sorted(found))
 
 
-def age_s(process: Process, proc: Path = PROC) -> float | None:
+def age_s(process: RunningProcess, proc: Path = PROC) -> float | None:
     """Seconds since its start, None where the clock cannot be read."""
     try:
         uptime = float((proc / "uptime").read_text().split()[0])

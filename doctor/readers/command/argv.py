@@ -7,7 +7,7 @@ from typing import Any
 
 from doctor.base.evidence import Observed
 from doctor.base.redact import hide, hide_value
-from doctor.data.launchers import Option, Table, nearest
+from doctor.data.launchers import Option, OptionTable, nearest
 
 # Plain classes and string methods here and in the modules beside it: this is on the way of every `doctor check -- ...`,
 # and making a data class or compiling a pattern at import costs more than reading a whole command line.
@@ -59,13 +59,13 @@ class Parsed:
         return None
 
 
-def parse(words: Sequence[str], known: Table, *, stop_at_word: bool) -> Parsed:
+def parse(words: Sequence[str], known: OptionTable, *, stop_at_word: bool) -> Parsed:
     """Read `words`; with `stop_at_word` the first word that belongs to no option ends it (script and its arguments)."""
     return _Parser(list(words), known, stop_at_word=stop_at_word).run()
 
 
 class _Parser:
-    def __init__(self, words: list[str], known: Table, *, stop_at_word: bool) -> None:
+    def __init__(self, words: list[str], known: OptionTable, *, stop_at_word: bool) -> None:
         self.words = words
         self.known = known
         self.stop_at_word = stop_at_word

@@ -17,7 +17,7 @@ from doctor.base.evidence import Observed, Place
 from doctor.base.fact import BrokenFile, Settings
 from doctor.base.record import distinct, replace
 from doctor.base.redact import hide_value
-from doctor.data.launchers import Option, Table, table
+from doctor.data.launchers import Option, OptionTable, table
 from doctor.facts.script import LocalClass
 from doctor.readers.command.argv import convert, parse, parse_loosely
 from doctor.readers.files.located import Located
@@ -38,11 +38,11 @@ class Given:
     file: str | None = None
 
 
-def options(classes: Iterable[LocalClass], *, closed: bool) -> Table:
+def options(classes: Iterable[LocalClass], *, closed: bool) -> OptionTable:
     """Options of TRL's classes and of the script's own; `closed`: there are no others, so that prefixes can be told."""
     known = table("trl")
     own = {f"--{each.name}": _option(each) for local in classes for each in local.fields.values()}
-    return Table({**own, **known.options}, abbreviations=known.abbreviations and closed)
+    return OptionTable({**own, **known.options}, abbreviations=known.abbreviations and closed)
 
 
 def _option(field_of_class: Observed) -> Option:
@@ -50,7 +50,7 @@ def _option(field_of_class: Observed) -> Option:
     return Option(field_of_class.name, "?", kind if kind in {"bool", "int", "float"} else None)
 
 
-def from_words(words: Sequence[str], known: Table) -> dict[str, Observed]:
+def from_words(words: Sequence[str], known: OptionTable) -> dict[str, Observed]:
     """Settings of a command line; options that no release of TRL has are read as well as they can be."""
     parsed = parse(words, known, stop_at_word=False)
     strange, _ = parse_loosely(parsed.leftover)
@@ -58,10 +58,10 @@ def from_words(words: Sequence[str], known: Table) -> dict[str, Observed]:
     return {name: _unpacked(each) for name, each in found.items()}
 
 
-def given(words: Sequence[str], cwd: str, script: str | None, known: Table, *, reads_config: bool) -> Given:
+def given(words: Sequence[str], cwd: str, script: str | None, known: OptionTable, *, reads_config: bool) -> Given:
     """Everything that command line and file say; `reads_config`: the program takes `--config file.yaml`."""
     if reads_config:
-        known = Table({**known.options, "--config": Option("config")}, abbreviations=known.abbreviations)
+        known = OptionTable({**known.options, "--config": Option("config")}, abbreviations=known.abbreviations)
     words = [*_words_of_args_file(script), *words]
     if len(words) == 1 and words[0].endswith((".json", ".yaml", ".yml")):
         return _from_file(str(Path(cwd, words[0])))

@@ -300,13 +300,13 @@ def _trl(draft: Draft, words: list[str]) -> None:
 def _trl_training(draft: Draft, program: str, words: list[str]) -> None:
     """TRL takes what its arguments' classes know and hands the rest to `accelerate launch`."""
     trl = launchers.table("trl")
-    known = launchers.Table({**trl.options, "--config": launchers.Option("config")})
+    known = launchers.OptionTable({**trl.options, "--config": launchers.Option("config")})
     parsed = _argv_reader.parse(words, known, stop_at_word=False)
     draft.arguments = parsed.settings
     draft.script_args = tuple(words)
     accelerate = launchers.table("accelerate")
     options = {**accelerate.options, "--accelerate_config": launchers.Option("accelerate_config")}
-    left = _argv_reader.parse(parsed.leftover, launchers.Table(options, abbreviations=False), stop_at_word=False)
+    left = _argv_reader.parse(parsed.leftover, launchers.OptionTable(options, abbreviations=False), stop_at_word=False)
     draft.options = left.settings
     older, _ = _argv_reader.parse_loosely(left.leftover)  # arguments of a TRL that the table does not cover
     draft.arguments.update(older)
@@ -322,7 +322,7 @@ def _trl_serve(draft: Draft, words: list[str]) -> None:
         **launchers.table("trl-vllm-serve").options,
         "--config": launchers.Option("config"),
     }
-    _serve(draft, "trl vllm-serve", words, launchers.Table(options))
+    _serve(draft, "trl vllm-serve", words, launchers.OptionTable(options))
 
 
 # Servers -------------------------------------------------------------------------------------------------------------
@@ -338,20 +338,20 @@ def _vllm(draft: Draft, words: list[str]) -> None:
         draft.give_up(f"`{shown}` starts no server; `vllm serve` does", words[0] if words else "", _VLLM)
         return
     draft.kind, draft.subcommand = "vllm-serve", "serve"
-    _serve(draft, "vllm serve", words[1:], launchers.Table(_vllm_options("vllm")))
+    _serve(draft, "vllm serve", words[1:], launchers.OptionTable(_vllm_options("vllm")))
 
 
 def _vllm_openai(draft: Draft, words: list[str]) -> None:
     draft.kind = "vllm-openai-server"
-    _serve(draft, "vllm.entrypoints.openai.api_server", words, launchers.Table(_vllm_options("vllm")))
+    _serve(draft, "vllm.entrypoints.openai.api_server", words, launchers.OptionTable(_vllm_options("vllm")))
 
 
 def _vllm_api(draft: Draft, words: list[str]) -> None:
     draft.kind = "vllm-api-server"
-    _serve(draft, "vllm.entrypoints.api_server", words, launchers.Table(_vllm_options("vllm-api-server")))
+    _serve(draft, "vllm.entrypoints.api_server", words, launchers.OptionTable(_vllm_options("vllm-api-server")))
 
 
-def _serve(draft: Draft, program: str, words: list[str], known: launchers.Table) -> None:
+def _serve(draft: Draft, program: str, words: list[str], known: launchers.OptionTable) -> None:
     draft.script_args = tuple(words)
     dotted, plain = _dotted(words, known)
     parsed = _argv_reader.parse(plain, known, stop_at_word=False)
@@ -366,7 +366,7 @@ def _serve(draft: Draft, program: str, words: list[str], known: launchers.Table)
         draft.why = draft.why or f"`{program}` does not take the word `{hide('', parsed.words[0])[:60]}`"
 
 
-def _dotted(words: list[str], known: launchers.Table) -> tuple[dict[str, Observed], list[str]]:
+def _dotted(words: list[str], known: launchers.OptionTable) -> tuple[dict[str, Observed], list[str]]:
     """Rewrite words as vLLM does: `--a_b` is `--a-b`, `-O3` a level, `--a.b.c 1` and `-cc.b 1` keys of JSON."""
     dotted: dict[str, Observed] = {}
     plain: list[str] = []

@@ -15,9 +15,9 @@ from doctor.base.redact import hide, redact_text
 from doctor.readers.command.argv import guess, secured
 from doctor.readers.command.launchers import understand
 from doctor.readers.command.wrappers import BATCH, ELSEWHERE, Unwrapped, is_assignment
-from doctor.readers.script.python_source import NotReadable, read_regular
+from doctor.readers.script.python_source import SourceNotReadable, read_regular
 from doctor.readers.script.shell import NoGrammar, Started, commands
-from doctor.readers.script.shell_words import Scope, unknown
+from doctor.readers.script.shell_words import ShellScope, unknown
 
 if TYPE_CHECKING:
     from doctor.facts.launch import Beside, Launch
@@ -138,7 +138,7 @@ class Opener:
 
     def _of_recipe(self, state: Unwrapped, line: str, path: str, number: int) -> list[Started]:
         """Every line of a recipe is a shell of its own."""
-        scope = Scope(self._variables(state), [path], state.folder)
+        scope = ShellScope(self._variables(state), [path], state.folder)
         try:
             return [replace(each, line=number) for each in commands(line, path, scope, _text)]
         except NoGrammar as exc:
@@ -216,7 +216,7 @@ class Opener:
         told: Mapping[str, str] | None = None,
     ) -> Launch | None:
         """The command of a script; `told`: variables that a scheduler sets, `set_elsewhere`: beginnings of others."""
-        scope = Scope({**self._variables(state), **(told or {})}, list(words), state.folder, set_elsewhere)
+        scope = ShellScope({**self._variables(state), **(told or {})}, list(words), state.folder, set_elsewhere)
         if "sbatch" not in state.wrappers:
             state.wrappers.append("bash")
         try:
@@ -353,7 +353,7 @@ def _is_shell_script(path: str, text: str) -> bool:
 def _text(path: str, limit: int = _LIMIT_BYTES) -> str | None:
     try:
         content = read_regular(path, limit)
-    except NotReadable:
+    except SourceNotReadable:
         return None
     return None if b"\0" in content[:1024] else content.decode("utf-8", "replace").replace("\r\n", "\n")
 

@@ -25,7 +25,7 @@ from typing import BinaryIO
 from doctor.base.patterns import later
 from doctor.facts.checkpoints import ADAPTER, MEGATRON, RANK_SHARDS, SHARDED_STATE, WEIGHTS, ZERO, Checkpoint, CutFile
 from doctor.readers.files import model_weights
-from doctor.readers.script.python_source import NotReadable, read_regular
+from doctor.readers.script.python_source import SourceNotReadable, read_regular
 
 _RANK_SHARD = later(r"model_world_size_(\d{1,6})_rank_(\d{1,6})\.pt")
 _PARTITION = later(r"(?:bf16_)?zero_pp_rank_(\d{1,6})_mp_rank_(\d{1,4})_optim_states\.pt")
@@ -187,7 +187,7 @@ def _adapter(folder: Path, names: set[str]) -> Checkpoint | None:
 def _text(path: Path) -> str:
     try:
         return read_regular(str(path), _SCRIPT_BYTES).decode("utf-8", "replace")
-    except NotReadable:
+    except SourceNotReadable:
         return ""
 
 

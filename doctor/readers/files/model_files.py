@@ -18,7 +18,7 @@ from doctor.facts.model import Model
 from doctor.readers.files import model_weights
 from doctor.readers.files.settings import settings_of
 from doctor.readers.machine.hub import cache_folder
-from doctor.readers.script.python_source import NotReadable, read_regular
+from doctor.readers.script.python_source import SourceNotReadable, read_regular
 
 _JSON_LIMIT_BYTES = 16 << 20
 _REPOSITORY = later(r"[\w][\w.\-]*(/[\w][\w.\-]*)?")
@@ -72,7 +72,7 @@ def _in_hub_cache(name: str, cache: Path, revision: str) -> str | None:
     """`models--org--name/snapshots/<sha>`, by the branch's file under `refs` as huggingface_hub does."""
     base = cache / f"models--{name.replace('/', '--')}"
     commit = revision
-    with suppress(NotReadable):  # a commit's own hash has no file there
+    with suppress(SourceNotReadable):  # a commit's own hash has no file there
         commit = read_regular(str(base / "refs" / revision), 256).decode("ascii", "ignore").strip() or revision
     snapshot = base / "snapshots" / commit
     return str(snapshot) if snapshot.is_dir() else None
@@ -113,7 +113,7 @@ class _Folder:
         path = self.path / name
         try:
             content = read_regular(str(path), _JSON_LIMIT_BYTES)
-        except NotReadable as exc:
+        except SourceNotReadable as exc:
             if str(exc) != "does not exist":
                 self.broken = self.broken or BrokenFile(Place(str(path)), f"it {exc}")
             return {}
@@ -290,7 +290,7 @@ def _marks_assistant(folder: _Folder, written: Any) -> bool | None:
     """
     text = written
     if folder.has("chat_template.jinja"):
-        with suppress(NotReadable):
+        with suppress(SourceNotReadable):
             text = read_regular(str(folder.path / "chat_template.jinja"), _JSON_LIMIT_BYTES).decode("utf-8", "replace")
     return re.search(r"\{%-?\s*generation\b", text) is not None if isinstance(text, str) else None
 

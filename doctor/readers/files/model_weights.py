@@ -15,7 +15,7 @@ from typing import Any
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
 from doctor.base.record import distinct
-from doctor.readers.script.python_source import NotReadable, read_regular
+from doctor.readers.script.python_source import SourceNotReadable, read_regular
 
 LFS_POINTER = b"version https://git-lfs"
 _POINTER_BYTES = 1024  # such a file has about 130 bytes
@@ -31,7 +31,7 @@ _PLAIN_QUANTIZATION = frozenset({"fp8"})  # one stored number a parameter
 
 
 @distinct
-class Weights:
+class WeightFiles:
     """What lies in a folder. `total_bytes` and `parameters` are None when nothing tells."""
 
     total_bytes: int | None = None
@@ -41,14 +41,14 @@ class Weights:
     broken: BrokenFile | None = None
 
 
-def read(folder: Path, *, dtype: str | None, quantization: str | None) -> Weights:
+def read(folder: Path, *, dtype: str | None, quantization: str | None) -> WeightFiles:
     """Look at the weight files that a library would load from a folder."""
     index, broken = _index(folder)
     names = _names(folder, index)
     sizes = {name: size for name in names if (size := _size(folder / name)) is not None}
     pointers = tuple(name for name in sizes if sizes[name] <= _POINTER_BYTES and _is_pointer(folder / name))
     whole = [name for name in sizes if name not in pointers]
-    found = Weights(
+    found = WeightFiles(
         total_bytes=sum(sizes[name] for name in whole) if whole else None,
         missing=tuple(name for name in names if name not in sizes),
         pointers=pointers,
@@ -72,7 +72,7 @@ def _index(folder: Path) -> tuple[dict[str, Any], BrokenFile | None]:
             content = json.loads(read_regular(str(path), _INDEX_LIMIT_BYTES))
         except json.JSONDecodeError as exc:
             return {}, BrokenFile(Place(str(path), exc.lineno, exc.colno), f"not JSON: {exc.msg}")
-        except (NotReadable, ValueError, RecursionError) as exc:
+        except (SourceNotReadable, ValueError, RecursionError) as exc:
             return {}, BrokenFile(Place(str(path)), f"it cannot be read: {exc}")
         if isinstance(content, dict):
             return content, None
@@ -104,7 +104,7 @@ def _size(path: Path) -> int | None:
 def _is_pointer(path: Path) -> bool:
     try:
         return read_regular(str(path), _POINTER_BYTES).startswith(LFS_POINTER)
-    except NotReadable:
+    except SourceNotReadable:
         return False
 
 

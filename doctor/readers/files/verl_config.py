@@ -97,13 +97,13 @@ def _nameless(settings: Settings, folder: Path) -> Iterator[Observed]:
 
 def _made_in(path: Path) -> set[str] | None:
     """Names that a Python file gives at its top; None where that is not known."""
-    from doctor.readers.script.python_source import NotReadable, Source, parse, read_regular
+    from doctor.readers.script.python_source import ParsedFile, SourceNotReadable, parse, read_regular
 
     try:
         source = parse(read_regular(str(path), 1 << 20), str(path))
-    except NotReadable:
+    except SourceNotReadable:
         return None
-    return names_at_top(source.tree.body) if isinstance(source, Source) else None
+    return names_at_top(source.tree.body) if isinstance(source, ParsedFile) else None
 
 
 def names_at_top(body: Sequence[ast.stmt]) -> set[str] | None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from doctor.base.outliers import Sample, suspicious
+from doctor.base.outliers import PairCost, suspicious
 from doctor.readers.patient.products import relative_spread, settle
 
 #: nodes up to which every pair is measured
@@ -89,7 +89,7 @@ def repeat_rounds(lines: Iterable[dict[str, Any]]) -> list[list[Pair]]:
     for inside in (True, False):
         kind = [each for each in lines if (each["a"][0] == each["b"][0]) is inside]
         for cost in ("byte_s", "latency_us"):
-            for sample in suspicious([Sample(tuple(each["a"]), tuple(each["b"]), each[cost]) for each in kind]):
+            for sample in suspicious([PairCost(tuple(each["a"]), tuple(each["b"]), each[cost]) for each in kind]):
                 wanted[Pair(sample.a, sample.b)] = None  # type: ignore[arg-type]  # ends are what was put in
     rounds: list[list[Pair]] = []
     for pair in wanted:

@@ -10,7 +10,7 @@ from typing import Any
 from doctor.base.record import distinct
 from doctor.facts.script import Flag
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_scopes import CallSite, Module, Scope
+from doctor.readers.script.ast_scopes import CallSite, Module, NameScope
 from doctor.readers.script.ast_settings import clean
 from doctor.readers.script.ast_values import Values
 from doctor.readers.script.typed_options import Typed, converted
@@ -36,7 +36,7 @@ def read(module: Module, values: Values) -> tuple[dict[str, Flag], str | None]:
 
 
 @distinct
-class Options:
+class FlagValues:
     """What a command gives to the options of a script; None of them where its words are not known.
 
     Args:
@@ -114,7 +114,7 @@ def _is_parsed(value: ast.AST | None, module: Module) -> bool:
     return len(returned) == 1 and _returns_parsed(returned[0], module.scopes[function])
 
 
-def _returns_parsed(value: ast.expr, scope: Scope) -> bool:
+def _returns_parsed(value: ast.expr, scope: NameScope) -> bool:
     if isinstance(value, ast.Name):
         bound = scope.bindings.get(value.id, ())
         return len(bound) == 1 and not bound[0].index and getattr(_function(bound[0].value), "attr", "") in _PARSED

@@ -9,7 +9,7 @@ from doctor.base.patterns import later
 from doctor.facts.script import LocalClass
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_settings import setting_of
-from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.ast_values import DictEntry, Values
 
 #: classes are recorded wherever they come from (a re-export, a fork): the names say what they are
 _CLASS = later(r"[A-Z]\w*(Config|ArgumentParser|Plugin)|([A-Z]\w*)?(Trainer|TrainingArguments)|TrlParser")
@@ -129,7 +129,7 @@ class Classes:
         for statement in definition.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 default = _default(statement.value)
-                entry = Entry(statement, default, inside)
+                entry = DictEntry(statement, default, inside)
                 found[statement.target.id] = setting_of(self.values, statement.target.id, entry, inside)
         return found
 

@@ -10,9 +10,9 @@ from doctor.base.record import replace
 from doctor.facts.script import Link
 from doctor.readers.script.ast_classes import PARSE_METHODS
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_scopes import Binding, Change, FunctionNode
+from doctor.readers.script.ast_scopes import AttributeChange, Binding, FunctionNode
 from doctor.readers.script.ast_settings import arguments_of, setting_of
-from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.ast_values import DictEntry, Values
 
 #: methods of datasets.Dataset that keep every column and only choose or order rows
 #: (https://huggingface.co/docs/datasets/process)
@@ -185,15 +185,15 @@ class Links:
                 sure = False
         return replace(found, changes=changes, sure=sure)
 
-    def change_setting(self, change: Change, spot: Spot) -> Observed:
+    def change_setting(self, change: AttributeChange, spot: Spot) -> Observed:
         """`config.bf16 = True` as a setting; unknown when it stands in a branch."""
         line = getattr(change.node, "lineno", 0)
         here = Spot(spot.module, change.scope, line, spot.depth)
-        setting = setting_of(self.values, str(change.key), Entry(change.node, change.value, here), here)
+        setting = setting_of(self.values, str(change.key), DictEntry(change.node, change.value, here), here)
         return replace(setting, value=UNKNOWN) if change.conditional else setting
 
 
-def _same_class(change: Change, spot: Spot) -> bool:
+def _same_class(change: AttributeChange, spot: Spot) -> bool:
     return change.scope.parent is not None and change.scope.parent is spot.scope.parent
 
 

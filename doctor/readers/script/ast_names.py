@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from doctor.base.record import distinct
-from doctor.readers.script.ast_scopes import Binding, FunctionNode, Module, Scope, dotted_text
-from doctor.readers.script.python_source import NotReadable, Source, parse, read_regular
+from doctor.readers.script.ast_scopes import Binding, FunctionNode, Module, NameScope, dotted_text
+from doctor.readers.script.python_source import ParsedFile, SourceNotReadable, parse, read_regular
 
 MODULE_LIMIT = 20  # files next to the script that are read
 MODULE_LIMIT_BYTES = 1024 * 1024
@@ -24,11 +24,11 @@ class Spot:
     """Where an expression is read: names are looked up from here. `depth` ends circles."""
 
     module: Module
-    scope: Scope
+    scope: NameScope
     line: int
     depth: int = 0
 
-    def at(self, scope: Scope, line: int, module: Module | None = None) -> Spot:
+    def at(self, scope: NameScope, line: int, module: Module | None = None) -> Spot:
         """One step further.
 
         Raises:
@@ -43,7 +43,7 @@ class Spot:
 class Project:
     """The script and the modules beside it that it imports, read when first asked for."""
 
-    def __init__(self, folder: str, walk: Callable[[Source], Module]) -> None:
+    def __init__(self, folder: str, walk: Callable[[ParsedFile], Module]) -> None:
         self.folder = folder
         self._walk = walk
         self._modules: dict[str, Module | None] = {}
@@ -69,7 +69,7 @@ class Project:
         for path in self._paths(dotted):
             try:
                 return read_regular(path, limit_bytes)
-            except NotReadable:
+            except SourceNotReadable:
                 continue
         return b""
 
@@ -81,8 +81,8 @@ class Project:
         for path in self._paths(dotted):
             try:
                 parsed = parse(read_regular(path, MODULE_LIMIT_BYTES), path)
-                return self._walk(parsed) if isinstance(parsed, Source) else None
-            except NotReadable:
+                return self._walk(parsed) if isinstance(parsed, ParsedFile) else None
+            except SourceNotReadable:
                 continue
             except RecursionError:
                 return None
@@ -110,7 +110,7 @@ class Names:
             CannotTell: unbound, or bound in several ways of which the source does not say which.
 
         """
-        scope: Scope | None = spot.scope
+        scope: NameScope | None = spot.scope
         while scope is not None:
             if name in scope.bindings and (scope is spot.scope or not scope.is_class):
                 chosen = _choose(scope.bindings[name], spot.line if scope is spot.scope else None)
@@ -120,7 +120,7 @@ class Names:
 
     def all_bindings(self, name: str, spot: Spot) -> list[tuple[Binding, Spot]]:
         """Every binding that a name may have at a spot, in the order of the source."""
-        scope: Scope | None = spot.scope
+        scope: NameScope | None = spot.scope
         while scope is not None:
             if name in scope.bindings and (scope is spot.scope or not scope.is_class):
                 same, found = scope is spot.scope, scope.bindings[name]
@@ -142,7 +142,7 @@ class Names:
 
     def imported(self, name: str, spot: Spot) -> str | None:
         """Dotted name that a name was imported from, None when it was not imported."""
-        scope: Scope | None = spot.scope
+        scope: NameScope | None = spot.scope
         while scope is not None:
             bindings = scope.bindings.get(name)
             if bindings and (scope is spot.scope or not scope.is_class):

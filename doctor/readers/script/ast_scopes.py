@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Optional, Union
 
 from doctor.base.record import distinct
-from doctor.readers.script.python_source import Source
+from doctor.readers.script.python_source import ParsedFile
 
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]  # Python 3.9: nodes of a cluster import it
 
@@ -32,11 +32,11 @@ class Binding:
 
 
 @distinct
-class Scope:
+class NameScope:
     """Names of a module, a function or a class body."""
 
     node: ast.AST
-    parent: Scope | None = None
+    parent: NameScope | None = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
 
     @property
@@ -54,7 +54,7 @@ class CallSite:
     """A call with the scope that it stands in. `target`: the name that its result is bound to."""
 
     node: ast.Call
-    scope: Scope
+    scope: NameScope
     conditional: bool
 
 
@@ -63,7 +63,7 @@ Tests = Optional[tuple[tuple[ast.expr, bool], ...]]
 
 
 @distinct
-class Change:
+class AttributeChange:
     """`base.key = value`, `base[key] = value` or `del base[key]` (value None); base is a name or `self.name`.
 
     `tests`: conditions of the `if`s around it, each with what it must give; None where something else decides as well.
@@ -73,7 +73,7 @@ class Change:
     key: ast.expr | str
     value: ast.expr | None
     node: ast.AST
-    scope: Scope
+    scope: NameScope
     conditional: bool
     attribute: bool
     tests: Tests = ()
@@ -91,14 +91,14 @@ class Import:
 class Module:
     """Everything that one walk over a file found."""
 
-    source: Source
-    scope: Scope
+    source: ParsedFile
+    scope: NameScope
     imports: list[Import] = field(default_factory=list)
     star_imports: list[str] = field(default_factory=list)
     calls: list[CallSite] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[AttributeChange] = field(default_factory=list)
     targets: dict[ast.expr, str] = field(default_factory=dict)  # value expression -> name it is bound to
-    scopes: dict[ast.AST, Scope] = field(default_factory=dict)  # function or class -> its names
+    scopes: dict[ast.AST, NameScope] = field(default_factory=dict)  # function or class -> its names
     loads: dict[str, int] = field(default_factory=dict)  # name -> how often it is read
     guarded: set[ast.Call] = field(default_factory=set)  # calls under `if __name__ == "__main__"`
     _touching: dict[str, list[CallSite]] | None = None
@@ -113,7 +113,7 @@ class Module:
         return self._touching.get(name, [])
 
 
-def walk(source: Source) -> Module:
+def walk(source: ParsedFile) -> Module:
     """Gather scopes and calls of a module.
 
     Raises:
@@ -153,8 +153,8 @@ def _is_main_guard(test: ast.expr) -> bool:
 class _Walker:
     """The walk itself: one method per kind of statement; expressions are searched with an explicit stack."""
 
-    def __init__(self, source: Source) -> None:
-        scope = Scope(source.tree)
+    def __init__(self, source: ParsedFile) -> None:
+        scope = NameScope(source.tree)
         self.module = Module(source, scope, scopes={source.tree: scope})
         self.scope = scope
         self.conditional = False
@@ -212,7 +212,9 @@ class _Walker:
             base = dotted_text(target.value)
             if base is not None:
                 known = value if index is None else None
-                self.change(Change(base, target.attr, known, target, self.scope, self.conditional, attribute=True))
+                self.change(
+                    AttributeChange(base, target.attr, known, target, self.scope, self.conditional, attribute=True)
+                )
                 if base == "self" and value is not None and index is None:
                     self.module.targets.setdefault(value, f"self.{target.attr}")
         elif isinstance(target, ast.Subscript):
@@ -220,7 +222,9 @@ class _Walker:
             base = dotted_text(target.value)
             if base is not None:
                 known = value if index is None else None
-                self.change(Change(base, target.slice, known, target, self.scope, self.conditional, attribute=False))
+                self.change(
+                    AttributeChange(base, target.slice, known, target, self.scope, self.conditional, attribute=False)
+                )
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr | None, node: ast.stmt) -> None:
         starred = any(isinstance(each, ast.Starred) for each in target.elts)
@@ -235,7 +239,7 @@ class _Walker:
             else:
                 self.assign(each, value, node, position)
 
-    def change(self, change: Change) -> None:
+    def change(self, change: AttributeChange) -> None:
         change.tests = self.tests
         self.module.changes.append(change)
 
@@ -252,7 +256,9 @@ class _Walker:
     def visit_Delete(self, node: ast.Delete) -> None:  # noqa: N802
         for target in node.targets:
             if isinstance(target, ast.Subscript) and (base := dotted_text(target.value)):
-                change = Change(base, target.slice, None, target, self.scope, self.conditional, attribute=False)
+                change = AttributeChange(
+                    base, target.slice, None, target, self.scope, self.conditional, attribute=False
+                )
                 self.change(change)
 
     def visit_Global(self, node: ast.Global) -> None:  # noqa: N802
@@ -350,7 +356,7 @@ class _Walker:
         self.scope.bind(node.name, Binding(node, node.lineno, self.conditional))
         self.expressions([*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)])
         outer, before = self.scope, (self.conditional, self.tests)
-        self.scope = Scope(node, outer)
+        self.scope = NameScope(node, outer)
         self.conditional, self.tests = False, ()
         self.module.scopes[node] = self.scope
         for argument in _all_parameters(node.args):
@@ -364,7 +370,7 @@ class _Walker:
         self.scope.bind(node.name, Binding(node, node.lineno, self.conditional))
         self.expressions([*node.decorator_list, *node.bases])
         outer = self.scope
-        self.scope = Scope(node, outer)
+        self.scope = NameScope(node, outer)
         self.module.scopes[node] = self.scope
         self.block(node.body)
         self.scope = outer
@@ -399,7 +405,7 @@ class _Walker:
         base, key = dotted_text(node.args[0]), node.args[1]
         if base is not None:
             name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else key
-            self.change(Change(base, name, node.args[2], node, self.scope, self.conditional, attribute=True))
+            self.change(AttributeChange(base, name, node.args[2], node, self.scope, self.conditional, attribute=True))
 
 
 def _all_parameters(arguments: ast.arguments) -> Iterator[ast.arg]:

@@ -10,7 +10,7 @@ from doctor.base.evidence import Observed
 from doctor.base.record import distinct
 from doctor.base.redact import hide
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.ast_values import DictEntry, Values
 
 _NESTING = 5
 
@@ -78,10 +78,10 @@ def arguments_of(values: Values, call: ast.Call, name: str, spot: Spot) -> Argum
         if isinstance(value, ast.Starred) or index >= len(names):
             found.hidden = True
             break
-        _add(values, found, names[index], Entry(value, value, spot), spot)
+        _add(values, found, names[index], DictEntry(value, value, spot), spot)
     for keyword in call.keywords:
         if keyword.arg is not None:
-            _add(values, found, keyword.arg, Entry(keyword, keyword.value, spot), spot)
+            _add(values, found, keyword.arg, DictEntry(keyword, keyword.value, spot), spot)
             continue
         entries = values.entries(keyword.value, spot)
         found.hidden = found.hidden or not entries.complete
@@ -90,7 +90,7 @@ def arguments_of(values: Values, call: ast.Call, name: str, spot: Spot) -> Argum
     return found
 
 
-def _add(values: Values, found: Arguments, name: str, entry: Entry, spot: Spot) -> None:
+def _add(values: Values, found: Arguments, name: str, entry: DictEntry, spot: Spot) -> None:
     found.settings[name] = setting_of(values, name, entry, spot)
     found.nested = {key: each for key, each in found.nested.items() if not key.startswith(f"{name}.")}
     if entry.value is not None:
@@ -111,7 +111,7 @@ def _add_nested(
             _add_nested(values, nested, dotted, entry.value, entry.spot, depth - 1)
 
 
-def setting_of(values: Values, name: str, entry: Entry, spot: Spot) -> Observed:
+def setting_of(values: Values, name: str, entry: DictEntry, spot: Spot) -> Observed:
     """One argument as a setting: its value where that can be told, always its text and place."""
     source = entry.spot.module.source
     place = source.place(entry.key if hasattr(entry.key, "lineno") else entry.value or spot.scope.node)

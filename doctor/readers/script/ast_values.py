@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.base.record import distinct
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
-from doctor.readers.script.ast_scopes import Change, dotted_text
+from doctor.readers.script.ast_scopes import AttributeChange, dotted_text
 from doctor.readers.script.config_files import LOADERS, ConfigFiles
 
 _LARGEST_EXPONENT = 64
@@ -81,7 +81,7 @@ _HARMLESS_READERS = frozenset({
 
 
 @distinct
-class Entry:
+class DictEntry:
     """One key of a dictionary in the source: where it stands, and its value (None: changed in ways not followed)."""
 
     key: ast.AST
@@ -93,7 +93,7 @@ class Entry:
 class Entries:
     """Keys of a dictionary. `complete` is False when there may be more."""
 
-    items: dict[str, Entry] = field(default_factory=dict)
+    items: dict[str, DictEntry] = field(default_factory=dict)
     complete: bool = True
 
 
@@ -245,7 +245,7 @@ class Values:
             raise CannotTell
         return {key: self.entry(each) for key, each in entries.items.items()}
 
-    def entry(self, entry: Entry) -> Any:
+    def entry(self, entry: DictEntry) -> Any:
         """Value of one key."""
         if entry.value is None:
             raise CannotTell
@@ -288,7 +288,7 @@ class Values:
             except CannotTell:
                 found.complete = False
                 continue
-            found.items[str(name)] = Entry(key, value, spot)
+            found.items[str(name)] = DictEntry(key, value, spot)
         return found
 
     def _call_entries(self, node: ast.Call, spot: Spot) -> Entries:
@@ -310,7 +310,7 @@ class Values:
             raise CannotTell
         return self.entries(found.value, found.spot)
 
-    def got(self, node: ast.Call, owner: ast.expr, spot: Spot) -> Entry:
+    def got(self, node: ast.Call, owner: ast.expr, spot: Spot) -> DictEntry:
         """What `owner.get(key, default)` gives: the entry, or the default where the key is known to be absent.
 
         Raises:
@@ -323,7 +323,7 @@ class Values:
         if not entries.complete or node.keywords:
             raise CannotTell
         default = node.args[1] if len(node.args) > 1 else ast.copy_location(ast.Constant(None), node)
-        return Entry(default, default, spot)
+        return DictEntry(default, default, spot)
 
     def _arguments_of_dict(self, node: ast.Call, spot: Spot) -> Entries:
         found = self.entries(node.args[0], spot) if node.args else Entries()
@@ -331,7 +331,7 @@ class Values:
             if keyword.arg is None:
                 found = _merged(found, self.entries(keyword.value, spot))
             else:
-                found.items[keyword.arg] = Entry(keyword, keyword.value, spot)
+                found.items[keyword.arg] = DictEntry(keyword, keyword.value, spot)
         return found
 
     def _named_entries(self, node: ast.Name, spot: Spot) -> Entries:
@@ -362,7 +362,7 @@ class Values:
             elif _hands_over(site.node, name, self.names.origin(function, spot)):
                 found.complete = False
 
-    def _may_happen(self, change: Change, spot: Spot) -> bool:
+    def _may_happen(self, change: AttributeChange, spot: Spot) -> bool:
         """Whether the conditions around a change can hold: `if args.steps is not None: config["steps"] = ...`."""
         for test, wanted in change.tests or ():
             with suppress(CannotTell):
@@ -370,7 +370,7 @@ class Values:
                     return False
         return True
 
-    def _apply_item(self, change: Change, found: Entries, spot: Spot, at: Spot) -> None:
+    def _apply_item(self, change: AttributeChange, found: Entries, spot: Spot, at: Spot) -> None:
         line = getattr(change.node, "lineno", 0)
         certain = _certain(change.conditional, change.scope, line, spot, at)
         if certain is None:
@@ -380,13 +380,13 @@ class Values:
             key = str(self.fold(change.key, there)) if isinstance(change.key, ast.AST) else change.key
         except CannotTell:
             found.complete = False
-            found.items = {name: Entry(each.key, None, each.spot) for name, each in found.items.items()}
+            found.items = {name: DictEntry(each.key, None, each.spot) for name, each in found.items.items()}
             return
         if isinstance(getattr(change.node, "ctx", None), ast.Del):  # `del cfg["model"]`
             found.items.pop(key, None)
             found.complete = found.complete and certain
         elif certain and change.value is not None:
-            found.items[key] = Entry(change.node, change.value, there)
+            found.items[key] = DictEntry(change.node, change.value, there)
         else:
             _unsettle(found, [key], change.node, spot)
 
@@ -461,7 +461,7 @@ def _unsettle(found: Entries, names: list[str], node: ast.AST, spot: Spot) -> No
     found.complete = False
     for name in names:
         if name in found.items:
-            found.items[name] = Entry(node, None, spot)
+            found.items[name] = DictEntry(node, None, spot)
 
 
 def _path_part(value: Any, part: str) -> str:
@@ -475,7 +475,7 @@ def _path_part(value: Any, part: str) -> str:
 def _merged(first: Entries, second: Entries) -> Entries:
     """`{**first, **second}`: what `second` hides may replace anything in `first`."""
     if not second.complete:
-        kept = {name: Entry(each.key, None, each.spot) for name, each in first.items.items()}
+        kept = {name: DictEntry(each.key, None, each.spot) for name, each in first.items.items()}
         return Entries({**kept, **second.items}, complete=False)
     return Entries({**first.items, **second.items}, first.complete)
 

@@ -17,8 +17,8 @@ from doctor.base.record import distinct
 from doctor.readers.files.located import Located
 from doctor.readers.files.settings import load_json, load_yaml, read_text
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
-from doctor.readers.script.ast_scopes import Module, Scope
-from doctor.readers.script.python_source import Source
+from doctor.readers.script.ast_scopes import Module, NameScope
+from doctor.readers.script.python_source import ParsedFile
 
 _YAML, _OMEGACONF, _JSON = "yaml", "omegaconf", "json"
 #: functions that give what a file holds as dictionaries
@@ -110,7 +110,7 @@ def _parsed(path: str, form: str) -> tuple[ast.Dict, Module] | BrokenFile:
     lines = text.replace("\r\n", "\n").split("\n")
     tree = _Tree(found.settings, lines).dictionary("", found.document)
     body = ast.Module(body=[], type_ignores=[])
-    return tree, Module(Source(path, body, text, lines), Scope(body))
+    return tree, Module(ParsedFile(path, body, text, lines), NameScope(body))
 
 
 class _Span(TypedDict):

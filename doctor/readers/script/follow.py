@@ -73,16 +73,16 @@ class Root:
 
 
 @mutable
-class State:
+class FollowedState:
     """Values of variables and of settings that were changed; `lost`: the settings are no longer known."""
 
     variables: dict[str, Any] = field(default_factory=dict)
     changed: dict[str, Expr] = field(default_factory=dict)
     lost: bool = False
 
-    def copy(self) -> State:
+    def copy(self) -> FollowedState:
         """One for a branch."""
-        return State(dict(self.variables), dict(self.changed), self.lost)
+        return FollowedState(dict(self.variables), dict(self.changed), self.lost)
 
 
 @record
@@ -111,13 +111,13 @@ class Walk:
         self._held = 0  # inside a `try` that catches
         self._line = path
         self._within: list[ast.FunctionDef] = []
-        self._exits: list[list[tuple[Expr, State]]] = []  # of the functions that are called
+        self._exits: list[list[tuple[Expr, FollowedState]]] = []  # of the functions that are called
 
     def within(self, function: ast.FunctionDef) -> None:
         """Say which function is followed, so that `super()` finds the next one."""
         self._within.append(function)
 
-    def follow(self, body: Sequence[ast.stmt], state: State, above: Expr = True) -> Way:
+    def follow(self, body: Sequence[ast.stmt], state: FollowedState, above: Expr = True) -> Way:
         """Follow statements under a condition."""
         on: Expr = True
         for statement in body:
@@ -133,14 +133,14 @@ class Walk:
 
     # statements
 
-    def _raise(self, node: ast.Raise, state: State, above: Expr) -> Way:
+    def _raise(self, node: ast.Raise, state: FollowedState, above: Expr) -> Way:
         call = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         kind = call.id if isinstance(call, ast.Name) else call.attr if isinstance(call, ast.Attribute) else ""
         if kind in _REFUSALS:
             self._refuse(above, kind, node)
         return _RAISES
 
-    def _assert(self, node: ast.Assert, state: State, above: Expr) -> None:
+    def _assert(self, node: ast.Assert, state: FollowedState, above: Expr) -> None:
         self._refuse(_and(above, _not(self.value(node.test, state))), "AssertionError", node)
 
     def _refuse(self, condition: Expr, kind: str, node: ast.AST) -> None:
@@ -148,17 +148,17 @@ class Walk:
         if sure is not None and not isinstance(sure, bool) and not self._held:
             self.raised.append((sure, kind, f"{self._line}#L{node.lineno}"))  # type: ignore[attr-defined]
 
-    def _return(self, node: ast.Return, state: State, above: Expr) -> Way:
+    def _return(self, node: ast.Return, state: FollowedState, above: Expr) -> Way:
         if self._exits:
             self._exits[-1].append((above, state.copy()))
         return _RETURNS
 
-    def _pass(self, node: ast.stmt, state: State, above: Expr) -> None:
+    def _pass(self, node: ast.stmt, state: FollowedState, above: Expr) -> None:
         return None
 
     _import = _importfrom = _functiondef = _asyncfunctiondef = _classdef = _global = _pass
 
-    def _if(self, node: ast.If, state: State, above: Expr) -> Way:
+    def _if(self, node: ast.If, state: FollowedState, above: Expr) -> Way:
         condition = self.value(node.test, state)
         if constant(condition):
             return self.follow(node.body if condition else node.orelse, state, above)
@@ -176,19 +176,19 @@ class Walk:
         )
         return Way(way.ends and otherwise.ends, on)
 
-    def _assign(self, node: ast.Assign, state: State, above: Expr) -> None:
+    def _assign(self, node: ast.Assign, state: FollowedState, above: Expr) -> None:
         value = self._thing(node.value, state)
         for target in node.targets:
             self._store(target, value, state)
 
-    def _annassign(self, node: ast.AnnAssign, state: State, above: Expr) -> None:
+    def _annassign(self, node: ast.AnnAssign, state: FollowedState, above: Expr) -> None:
         if node.value is not None:
             self._store(node.target, self._thing(node.value, state), state)
 
-    def _augassign(self, node: ast.AugAssign, state: State, above: Expr) -> None:
+    def _augassign(self, node: ast.AugAssign, state: FollowedState, above: Expr) -> None:
         self._store(node.target, UNKNOWN, state)
 
-    def _expr(self, node: ast.Expr, state: State, above: Expr) -> Way | None:
+    def _expr(self, node: ast.Expr, state: FollowedState, above: Expr) -> Way | None:
         if not isinstance(node.value, ast.Call):
             return None
         name = ast.unparse(node.value.func)
@@ -200,10 +200,10 @@ class Walk:
         self._called(node.value, state, above)
         return None
 
-    def _with(self, node: ast.With, state: State, above: Expr) -> Way:
+    def _with(self, node: ast.With, state: FollowedState, above: Expr) -> Way:
         return self.follow(node.body, state, above)
 
-    def _try(self, node: ast.Try, state: State, above: Expr) -> None:
+    def _try(self, node: ast.Try, state: FollowedState, above: Expr) -> None:
         self._held += bool(node.handlers)
         self.follow(node.body, state, above)
         self._held -= bool(node.handlers)
@@ -212,7 +212,7 @@ class Walk:
         self.follow(node.orelse, state, above)
         self.follow(node.finalbody, state, above)
 
-    def _for(self, node: ast.For, state: State, above: Expr) -> None:
+    def _for(self, node: ast.For, state: FollowedState, above: Expr) -> None:
         rows = self.value(node.iter, state)
         jumps = any(isinstance(each, (ast.Continue, ast.Break)) for each in ast.walk(node))
         plain = isinstance(rows, list) and rows[0] == "l" and len(rows) <= _ROWS and not jumps
@@ -225,7 +225,7 @@ class Walk:
 
     # what is stored
 
-    def _store(self, target: ast.expr, value: Any, state: State) -> None:
+    def _store(self, target: ast.expr, value: Any, state: FollowedState) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
             values = value[1:] if isinstance(value, list) and value[0] == "l" else []
             for index, each in enumerate(target.elts):
@@ -237,14 +237,14 @@ class Walk:
         elif (name := self._setting(target, state)) is not None:
             state.changed[name] = UNKNOWN if isinstance(value, Root) else value
 
-    def _forget(self, node: ast.AST, state: State) -> None:
+    def _forget(self, node: ast.AST, state: FollowedState) -> None:
         for each in ast.walk(node):
             targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
             for target in targets if isinstance(each, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) else ():
                 if target is not None:
                     self._store(target, UNKNOWN, state)
 
-    def _called(self, node: ast.Call, state: State, above: Expr) -> None:
+    def _called(self, node: ast.Call, state: FollowedState, above: Expr) -> None:
         """A call whose value nobody takes: it may change the settings."""
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -268,7 +268,7 @@ class Walk:
         elif name not in _HARMLESS and any(isinstance(self._thing(each, state), Root) for each in node.args):
             state.lost = True
 
-    def _base(self, name: str, node: ast.Call, state: State, above: Expr) -> None:
+    def _base(self, name: str, node: ast.Call, state: FollowedState, above: Expr) -> None:
         """`super().NAME()`: the next class that has another method of this name, else one of another package."""
         own = state.variables.get("self")
         here = [methods[name] for methods in self.code.classes.values() if name in methods]
@@ -278,13 +278,13 @@ class Walk:
         else:
             state.changed.update(dict.fromkeys(self.code.altered, UNKNOWN))
 
-    def _inline(self, function: ast.FunctionDef, node: ast.Call, state: State, above: Expr, own: Any) -> None:
+    def _inline(self, function: ast.FunctionDef, node: ast.Call, state: FollowedState, above: Expr, own: Any) -> None:
         if self._depth >= _DEEPEST:
             state.lost = True
             return
         parameters = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         given = [*([own] if own is not None else []), *(self._thing(each, state) for each in node.args)]
-        inner = State(dict(zip(parameters, given, strict=False)), state.changed, state.lost)
+        inner = FollowedState(dict(zip(parameters, given, strict=False)), state.changed, state.lost)
         inner.variables.update({each.arg: self._thing(each.value, state) for each in node.keywords if each.arg})
         self._depth, before = self._depth + 1, self._line
         self._line = getattr(function, "path", self._line)
@@ -299,24 +299,24 @@ class Walk:
 
     # values
 
-    def value(self, node: ast.expr, state: State) -> Expr:
+    def value(self, node: ast.expr, state: FollowedState) -> Expr:
         """An expression as data."""
         thing = self._thing(node, state)
         return UNKNOWN if isinstance(thing, Root) else thing
 
-    def _thing(self, node: ast.expr, state: State) -> Any:
+    def _thing(self, node: ast.expr, state: FollowedState) -> Any:
         method = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         return UNKNOWN if method is None else method(node, state)
 
-    def _of_constant(self, node: ast.Constant, state: State) -> Expr:
+    def _of_constant(self, node: ast.Constant, state: FollowedState) -> Expr:
         return node.value if isinstance(node.value, (str, int, float, bool, type(None))) else UNKNOWN
 
-    def _of_name(self, node: ast.Name, state: State) -> Any:
+    def _of_name(self, node: ast.Name, state: FollowedState) -> Any:
         if node.id in state.variables:
             return state.variables[node.id]
         return self.code.constants.get(node.id, UNKNOWN)
 
-    def _of_attribute(self, node: ast.Attribute, state: State) -> Any:
+    def _of_attribute(self, node: ast.Attribute, state: FollowedState) -> Any:
         if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.code.enums:
             return self.code.enums[f"{node.value.id}.{node.attr}"]
         if node.attr == "value" and constant(inner := self._thing(node.value, state)) and isinstance(inner, str):
@@ -324,11 +324,11 @@ class Walk:
         name = self._setting(node, state)
         return UNKNOWN if name is None else self._looked_up(name, node, state)
 
-    def _of_subscript(self, node: ast.Subscript, state: State) -> Any:
+    def _of_subscript(self, node: ast.Subscript, state: FollowedState) -> Any:
         name = self._setting(node, state)
         return UNKNOWN if name is None else self._looked_up(name, node, state)
 
-    def _looked_up(self, name: str, node: ast.expr, state: State) -> Any:
+    def _looked_up(self, name: str, node: ast.expr, state: FollowedState) -> Any:
         if state.lost:
             return UNKNOWN
         if name in state.changed:
@@ -341,13 +341,13 @@ class Walk:
             return ["s", name]
         return ["g", name, None] if root is not None and root.raw else ["n", name]
 
-    def _root(self, node: ast.expr, state: State) -> Root | None:
+    def _root(self, node: ast.expr, state: FollowedState) -> Root | None:
         while isinstance(node, (ast.Attribute, ast.Subscript)):
             node = node.value
         thing = state.variables.get(node.id) if isinstance(node, ast.Name) else None
         return thing if isinstance(thing, Root) else None
 
-    def _setting(self, node: ast.expr, state: State) -> str | None:
+    def _setting(self, node: ast.expr, state: FollowedState) -> str | None:
         """Full name of the setting that an attribute or a key is."""
         if isinstance(node, ast.Attribute):
             key: Any = node.attr
@@ -364,14 +364,14 @@ class Walk:
             return f"{owner[1]}.{key}"
         return None
 
-    def _of_boolop(self, node: ast.BoolOp, state: State) -> Expr:
+    def _of_boolop(self, node: ast.BoolOp, state: FollowedState) -> Expr:
         parts = [self.value(each, state) for each in node.values]
         joined: Expr = parts[0]
         for part in parts[1:]:
             joined = (_and if isinstance(node.op, ast.And) else _or)(joined, part)
         return joined
 
-    def _of_unaryop(self, node: ast.UnaryOp, state: State) -> Expr:
+    def _of_unaryop(self, node: ast.UnaryOp, state: FollowedState) -> Expr:
         inner = self.value(node.operand, state)
         if isinstance(node.op, ast.Not):
             return _not(inner)
@@ -379,14 +379,14 @@ class Walk:
             return -inner if isinstance(inner, (int, float)) else operation("-", 0, inner)
         return UNKNOWN
 
-    def _of_compare(self, node: ast.Compare, state: State) -> Expr:
+    def _of_compare(self, node: ast.Compare, state: FollowedState) -> Expr:
         values = [self.value(each, state) for each in (node.left, *node.comparators)]
         joined: Expr = True
         for index, each in enumerate(node.ops):
             joined = _and(joined, _compared(_COMPARE[type(each)], values[index], values[index + 1]))
         return joined
 
-    def _of_binop(self, node: ast.BinOp, state: State) -> Expr:
+    def _of_binop(self, node: ast.BinOp, state: FollowedState) -> Expr:
         left, right = self.value(node.left, state), self.value(node.right, state)
         name = _ARITHMETIC.get(type(node.op))
         if name is None:
@@ -395,21 +395,21 @@ class Walk:
             return _COMPUTE[name](left, right)
         return UNKNOWN if name == "**" else operation(name, left, right)
 
-    def _of_ifexp(self, node: ast.IfExp, state: State) -> Expr:
+    def _of_ifexp(self, node: ast.IfExp, state: FollowedState) -> Expr:
         return either(*(self.value(each, state) for each in (node.test, node.body, node.orelse)))
 
-    def _of_tuple(self, node: ast.Tuple, state: State) -> Expr:
+    def _of_tuple(self, node: ast.Tuple, state: FollowedState) -> Expr:
         parts = [self.value(each, state) for each in node.elts]
         return UNKNOWN if unknown(*parts) else ["l", *parts]
 
     _of_list = _of_set = _of_tuple
 
-    def _of_namedexpr(self, node: ast.NamedExpr, state: State) -> Expr:
+    def _of_namedexpr(self, node: ast.NamedExpr, state: FollowedState) -> Expr:
         value = self.value(node.value, state)
         state.variables[node.target.id] = value
         return value
 
-    def _of_call(self, node: ast.Call, state: State) -> Any:
+    def _of_call(self, node: ast.Call, state: FollowedState) -> Any:
         arguments = [self._thing(each, state) for each in node.args]
         if self.parsed is not None and self._hands_on(node, arguments, state):
             state.lost = True
@@ -419,7 +419,7 @@ class Walk:
             return self._method(node.func, arguments, state)
         return UNKNOWN
 
-    def _hands_on(self, node: ast.Call, arguments: Sequence[Any], state: State) -> bool:
+    def _hands_on(self, node: ast.Call, arguments: Sequence[Any], state: FollowedState) -> bool:
         """Whether a program gives its arguments to code that may change them."""
         given = [*arguments, *(self._thing(each.value, state) for each in node.keywords)]
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -430,7 +430,7 @@ class Walk:
             isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) for each in ast.walk(function)
         )
 
-    def _function(self, name: str, node: ast.Call, arguments: list[Any], state: State) -> Any:
+    def _function(self, name: str, node: ast.Call, arguments: list[Any], state: FollowedState) -> Any:
         if self.parsed is not None and name in self.code.functions and _parses(self.code.functions[name].body):
             return self.parsed
         if (
@@ -457,7 +457,7 @@ class Walk:
             return arguments[0]  # an enumeration of texts
         return UNKNOWN
 
-    def _count(self, made: ast.GeneratorExp | ast.ListComp, state: State) -> Expr:
+    def _count(self, made: ast.GeneratorExp | ast.ListComp, state: FollowedState) -> Expr:
         """`sum(1 for name in NAMES if settings.get(name))`: how many of several hold."""
         loop = made.generators[0]
         rows = self.value(loop.iter, state)
@@ -473,7 +473,7 @@ class Walk:
             counted.append(tests[0] if len(tests) == 1 else ["and", *tests])
         return UNKNOWN if unknown(*counted) else ["count", *counted]
 
-    def _method(self, node: ast.Attribute, arguments: list[Any], state: State) -> Any:
+    def _method(self, node: ast.Attribute, arguments: list[Any], state: FollowedState) -> Any:
         if self.parsed is not None and node.attr == "parse_args":
             return self.parsed
         if self.parsed is not None and (name := _variable(node, arguments)) is not None:
@@ -550,11 +550,11 @@ def _is(expr: Expr, head: str) -> bool:
     return isinstance(expr, list) and expr[0] == head
 
 
-def _put(state: State, other: State) -> None:
+def _put(state: FollowedState, other: FollowedState) -> None:
     state.variables, state.changed, state.lost = other.variables, other.changed, other.lost
 
 
-def _merge(state: State, condition: Expr, one: State, other: State) -> None:
+def _merge(state: FollowedState, condition: Expr, one: FollowedState, other: FollowedState) -> None:
     state.lost = one.lost or other.lost
     for name in {*one.changed, *other.changed}:
         default = ["n", name]

@@ -13,13 +13,13 @@ from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
 from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
-from doctor.readers.script.python_source import Source
+from doctor.readers.script.python_source import ParsedFile
 
 #: a longer script is no training's; its tree would be searched too often
 _LONGEST = 200_000
 
 
-def idioms_in(source: Source, *, whole: bool) -> dict[str, Observed]:
+def idioms_in(source: ParsedFile, *, whole: bool) -> dict[str, Observed]:
     """The idioms that a script holds, each with the line of its last piece.
 
     Args:
@@ -42,7 +42,7 @@ def idioms_in(source: Source, *, whole: bool) -> dict[str, Observed]:
     return found
 
 
-def _seen(name: str, source: Source, held: Held, node: ast.AST) -> Observed:
+def _seen(name: str, source: ParsedFile, held: Held, node: ast.AST) -> Observed:
     """The line that completes an idiom; the value is what its holes hold."""
     line = source.place(node).line or 1
     text = source.lines[line - 1].strip() if line <= len(source.lines) else ""

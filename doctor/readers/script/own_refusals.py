@@ -7,7 +7,7 @@ import json
 
 from doctor.base.evidence import Place
 from doctor.facts.script import OwnRefusal
-from doctor.readers.script.follow import Code, Root, State, Walk
+from doctor.readers.script.follow import Code, FollowedState, Root, Walk
 from doctor.readers.script.formulas import names
 
 _MOST = 40
@@ -24,7 +24,7 @@ def own_refusals(tree: ast.Module, path: str) -> tuple[OwnRefusal, ...]:
         return ()
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
     walk = Walk(Code(functions), path, Root())
-    walk.follow(_as_program(tree.body), State())
+    walk.follow(_as_program(tree.body), FollowedState())
     found = []
     for condition, _, place in walk.raised[:_MOST]:
         if names(condition):

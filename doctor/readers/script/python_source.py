@@ -33,7 +33,7 @@ _NEWER_SYNTAX = (
 )
 
 
-class NotReadable(Exception):  # noqa: N818 - an answer, not an error
+class SourceNotReadable(Exception):  # noqa: N818 - an answer, not an error
     """The file cannot be opened as a regular file of a sensible size; the message is a reason without the path."""
 
 
@@ -41,7 +41,7 @@ def read_regular(path: str, limit_bytes: int) -> bytes:
     """Content of a regular file of at most `limit_bytes`; never waits on a FIFO or a device.
 
     Raises:
-        NotReadable: absent, not a regular file, too large, or not permitted.
+        SourceNotReadable: absent, not a regular file, too large, or not permitted.
 
     """
     try:
@@ -49,19 +49,19 @@ def read_regular(path: str, limit_bytes: int) -> bytes:
             return supposed
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except OSError as exc:
-        raise NotReadable(_why(exc)) from exc
+        raise SourceNotReadable(_why(exc)) from exc
     except ValueError as exc:
-        raise NotReadable("has a null byte in its name") from exc
+        raise SourceNotReadable("has a null byte in its name") from exc
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise NotReadable("is a folder" if stat.S_ISDIR(about.st_mode) else "is not a regular file")
+            raise SourceNotReadable("is a folder" if stat.S_ISDIR(about.st_mode) else "is not a regular file")
         if about.st_size > limit_bytes:
-            raise NotReadable(f"is larger than the {limit_bytes // 2**20} MB that are read of such a file")
+            raise SourceNotReadable(f"is larger than the {limit_bytes // 2**20} MB that are read of such a file")
         with os.fdopen(descriptor, "rb", closefd=False) as handle:
             content = handle.read(limit_bytes + 1)
     except OSError as exc:
-        raise NotReadable(_why(exc)) from exc
+        raise SourceNotReadable(_why(exc)) from exc
     finally:
         os.close(descriptor)
     inputs.note(path, content[:limit_bytes])
@@ -73,7 +73,7 @@ def _why(exc: OSError) -> str:
 
 
 @distinct
-class Source:
+class ParsedFile:
     """One parsed file. Columns count characters from 1, as editors do; `ast` counts bytes from 0."""
 
     path: str
@@ -108,7 +108,7 @@ class Source:
         return len(line.encode("utf-8", "surrogatepass")[:byte_offset].decode("utf-8", "ignore"))
 
 
-def parse(content: bytes, path: str) -> Source | BrokenFile:
+def parse(content: bytes, path: str) -> ParsedFile | BrokenFile:
     """Parse a file's bytes with the encoding that they declare."""
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
@@ -130,7 +130,7 @@ def parse(content: bytes, path: str) -> Source | BrokenFile:
         return BrokenFile(Place(path), f"not Python source: {exc}")
     except (RecursionError, MemoryError):
         return BrokenFile(Place(path), "nested too deeply to be parsed")
-    return Source(path, tree, text, _split_lines(text))
+    return ParsedFile(path, tree, text, _split_lines(text))
 
 
 def _decode(content: bytes) -> str:

@@ -13,7 +13,7 @@ from doctor.facts.rows import CONVERSATION, TEXT, Rows
 from doctor.readers.script.ast_links import only_return
 from doctor.readers.script.ast_names import CannotTell, Spot
 from doctor.readers.script.ast_scopes import Binding, FunctionNode
-from doctor.readers.script.ast_values import Entries, Entry, Values
+from doctor.readers.script.ast_values import DictEntry, Entries, Values
 from doctor.readers.script.return_kinds import own_nodes
 
 _SAME = frozenset({
@@ -195,7 +195,7 @@ class RowColumns:
             if change.conditional or change.value is None:
                 found.complete = False
             else:
-                found.items[str(key)] = Entry(change.node, change.value, spot)
+                found.items[str(key)] = DictEntry(change.node, change.value, spot)
         return found
 
     def _function(self, node: ast.expr, spot: Spot) -> tuple[FunctionNode | ast.Lambda, Spot]:

@@ -19,12 +19,12 @@ def collect(context: Context, launch: Launch) -> Script:
         Unavailable: the command names no script, or a notebook.
 
     """
-    from doctor.readers.script.python_source import SCRIPT_LIMIT_BYTES, NotReadable, read_regular
+    from doctor.readers.script.python_source import SCRIPT_LIMIT_BYTES, SourceNotReadable, read_regular
 
     path = _script_path(context, launch)
     try:
         content = read_regular(path, SCRIPT_LIMIT_BYTES)
-    except NotReadable as exc:
+    except SourceNotReadable as exc:
         return Script(path, broken=BrokenFile(Place(path), f"it {exc}"))
     if path.endswith(".ipynb"):
         from doctor.readers.script.notebook import NotebookError, cells

@@ -17,13 +17,13 @@ from doctor.readers.script import argparse_flags
 from doctor.readers.script.ast_classes import PARSE_METHODS, Classes, is_recorded
 from doctor.readers.script.ast_links import Links
 from doctor.readers.script.ast_names import CannotTell, Names, Project, Spot
-from doctor.readers.script.ast_scopes import CallSite, Change, Module, Scope, walk
+from doctor.readers.script.ast_scopes import AttributeChange, CallSite, Module, NameScope, walk
 from doctor.readers.script.ast_settings import arguments_of, setting_of
-from doctor.readers.script.ast_values import Entry, Values
+from doctor.readers.script.ast_values import DictEntry, Values
 from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.own_refusals import own_refusals
-from doctor.readers.script.python_source import Source, parse
+from doctor.readers.script.python_source import ParsedFile, parse
 from doctor.readers.script.rank_branches import RankBranches
 from doctor.readers.script.reward_functions import RewardFunctions
 from doctor.readers.script.row_columns import RowColumns
@@ -73,14 +73,14 @@ def read(path: str, content: bytes, folder: str | None = None, started: Started 
 class _Reader:
     """One script with the modules beside it."""
 
-    def __init__(self, source: Source, folder: str | None, started: Started | None) -> None:
+    def __init__(self, source: ParsedFile, folder: str | None, started: Started | None) -> None:
         self.source = source
         self.whole = started is not None
         self.module = walk(source)
         self.project = Project(folder if folder is not None else str(Path(source.path).parent), walk)
         self.names = Names(self.project)
         self.values = Values(self.names, started.cwd if started is not None else None)
-        options = argparse_flags.Options(self.module, self.values, started.words if started else None)
+        options = argparse_flags.FlagValues(self.module, self.values, started.words if started else None)
         self.values.option, self.values.word = options, options.word
         self.classes = Classes(self.names, self.values)
         self.links = Links(self.values, self.recorded, self.parsed_classes)
@@ -237,7 +237,11 @@ class _Reader:
         return _reached(module, wanted) if module is not self.module and wanted else None
 
     def _call(
-        self, site: CallSite, spot: Spot, changes: dict[str, list[Change]], trained: dict[Place, Observed | None]
+        self,
+        site: CallSite,
+        spot: Spot,
+        changes: dict[str, list[AttributeChange]],
+        trained: dict[Place, Observed | None],
     ) -> Call:
         node, origin = site.node, self.origin(site.node, spot)
         name = origin.rpartition(".")[2]
@@ -281,7 +285,7 @@ class _Reader:
         return found
 
     def _set_later(
-        self, target: str, site: CallSite, spot: Spot, changes: dict[str, list[Change]]
+        self, target: str, site: CallSite, spot: Spot, changes: dict[str, list[AttributeChange]]
     ) -> tuple[dict[str, Observed], bool]:
         """`config.bf16 = True` after `config = GRPOConfig(...)`, and whether names were set that are not seen."""
         found: dict[str, Observed] = {}
@@ -404,12 +408,12 @@ class _Reader:
                     found[name] = replace(setting, value=UNKNOWN) if site.conditional else setting
         return found
 
-    def _updated(self, call: ast.Call, spot: Spot) -> Iterator[tuple[str, Entry]]:
+    def _updated(self, call: ast.Call, spot: Spot) -> Iterator[tuple[str, DictEntry]]:
         if len(call.args) == 1:
             yield from self.values.entries(call.args[0], spot).items.items()
         for keyword in call.keywords:
             if keyword.arg is not None:
-                yield keyword.arg, Entry(keyword, keyword.value, spot)
+                yield keyword.arg, DictEntry(keyword, keyword.value, spot)
 
     def _set_variable(
         self, found: dict[str, Observed], key: ast.AST, value: ast.expr | None, spot: Spot, *, conditional: bool
@@ -419,7 +423,7 @@ class _Reader:
         except CannotTell:
             return
         if isinstance(name, str) and value is not None:
-            setting = setting_of(self.values, name, Entry(key, value, spot), spot)
+            setting = setting_of(self.values, name, DictEntry(key, value, spot), spot)
             found[name] = replace(setting, value=UNKNOWN) if conditional else setting
 
     def _names(self) -> dict[str, Observed]:
@@ -432,13 +436,13 @@ class _Reader:
                 if len(bindings) != 1 or not isinstance(first.value, _PLAIN) or first.index is not None:
                     continue
                 spot = Spot(self.module, scope, first.line)
-                setting = setting_of(self.values, name, Entry(first.value, first.value, spot), spot)
+                setting = setting_of(self.values, name, DictEntry(first.value, first.value, spot), spot)
                 if setting.known:
                     found.setdefault(name, setting)
         return found
 
 
-def _outermost(scope: Scope) -> str | None:
+def _outermost(scope: NameScope) -> str | None:
     """Name of the function or class of the module that a scope lies in, None for the module's own level."""
     name = None
     while scope.parent is not None:
@@ -488,8 +492,8 @@ def _parser_types(call: ast.Call) -> ast.expr | None:
     return call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else None
 
 
-def _attribute_changes(module: Module) -> dict[str, list[Change]]:
-    found: dict[str, list[Change]] = {}
+def _attribute_changes(module: Module) -> dict[str, list[AttributeChange]]:
+    found: dict[str, list[AttributeChange]] = {}
     for change in module.changes:
         if change.attribute:
             found.setdefault(change.base, []).append(change)

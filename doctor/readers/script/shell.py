@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from doctor.base.patterns import later
 from doctor.base.record import record, replace
-from doctor.readers.script.shell_words import Node, Scope, fields, one_word, text_of, unknown
+from doctor.readers.script.shell_words import Node, ShellScope, fields, one_word, text_of, unknown
 
 _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
@@ -101,7 +101,7 @@ def _cut_off(root: Node) -> list[int]:
     return found
 
 
-def commands(text: str, file: str, scope: Scope, read: Read) -> list[Started]:
+def commands(text: str, file: str, scope: ShellScope, read: Read) -> list[Started]:
     """Commands of a script in the order in which they would start.
 
     Args:
@@ -121,7 +121,7 @@ def commands(text: str, file: str, scope: Scope, read: Read) -> list[Started]:
 
 
 class _Reader:
-    def __init__(self, file: str, scope: Scope, read: Read) -> None:
+    def __init__(self, file: str, scope: ShellScope, read: Read) -> None:
         self.file = file
         self.scope = scope
         self.read = read
@@ -487,7 +487,7 @@ class _Reader:
             return False
         outer, count = self.scope, len(self.found)
         not_known = {name for name, value in outer.values.items() if isinstance(value, str) and unknown(value)}
-        self.scope = Scope(outer.inherited, words[at + 3 :] or [words[at]], outer.folder, outer.set_elsewhere)
+        self.scope = ShellScope(outer.inherited, words[at + 3 :] or [words[at]], outer.folder, outer.set_elsewhere)
         self.scope.exported = set(outer.environment())
         self.scope.values = {name: outer.values[name] for name in self.scope.exported | not_known}
         if "srun" in words[:at]:  # each task has its own

@@ -31,7 +31,7 @@ def unknown(text: str) -> bool:
     return _UNKNOWN.search(text) is not None
 
 
-class Scope:
+class ShellScope:
     """Variables of a script while it is read.
 
     Args:
@@ -52,9 +52,9 @@ class Scope:
         self.exported: set[str] = set()
         self.all_exported = False
 
-    def copy(self) -> Scope:
+    def copy(self) -> ShellScope:
         """The same, for a branch that may not be taken."""
-        other = Scope(self.inherited, list(self.arguments), self.folder, self.set_elsewhere)
+        other = ShellScope(self.inherited, list(self.arguments), self.folder, self.set_elsewhere)
         other.values, other.exported = dict(self.values), set(self.exported)
         other.all_exported = self.all_exported
         return other
@@ -95,7 +95,7 @@ def text_of(node: Node) -> str:
     return node.text.decode("utf-8", "replace") if node is not None else ""
 
 
-def fields(node: Node, scope: Scope) -> list[str]:
+def fields(node: Node, scope: ShellScope) -> list[str]:
     """Words that one word of the script becomes."""
     if node.type in {"simple_expansion", "expansion"}:
         value = _expansion(node, scope)
@@ -135,7 +135,7 @@ def _divided(value: str) -> list[str]:
     return [each for each in found if each] if not depth and not marked else [value]
 
 
-def _joined(node: Node, scope: Scope) -> list[str]:
+def _joined(node: Node, scope: ShellScope) -> list[str]:
     """`a$B"c"`: an unquoted expansion in it is cut at its blanks, the rest is glued on."""
     found, open_end = [""], False
     for child in node.children:
@@ -151,7 +151,7 @@ def _joined(node: Node, scope: Scope) -> list[str]:
     return [each for each in found if each] if len(found) > 1 else found
 
 
-def one_word(node: Node, scope: Scope) -> str:
+def one_word(node: Node, scope: ShellScope) -> str:
     """A word as one text, without splitting."""
     kind = node.type
     if kind in {"simple_expansion", "expansion"}:
@@ -175,7 +175,7 @@ def one_word(node: Node, scope: Scope) -> str:
     return re.sub(r"\\(.)", lambda match: "" if match[1] == "\n" else match[1], text, flags=re.DOTALL)
 
 
-def _parts(node: Node, scope: Scope, left: int, right: int) -> str:
+def _parts(node: Node, scope: ShellScope, left: int, right: int) -> str:
     """Children expanded, what stands between them kept: the grammar leaves spaces and first lines out.
 
     Of blanks between two expansions it makes a part of the second (`"$A $B"`).
@@ -216,7 +216,7 @@ def _braces(text: str) -> list[str]:
     return [f"{match[1]}{each}{match[3]}" for each in items]
 
 
-def _expansion(node: Node, scope: Scope) -> str | list[str]:
+def _expansion(node: Node, scope: ShellScope) -> str | list[str]:
     text = text_of(node).lstrip()
     if node.type == "simple_expansion":
         return _value(text[1:], scope)
@@ -233,7 +233,7 @@ def _expansion(node: Node, scope: Scope) -> str | list[str]:
     return _operated(text, match, scope) if match else _rewritten(text, scope)
 
 
-def _sliced(text: str, match: re.Match[str], scope: Scope) -> str | list[str]:
+def _sliced(text: str, match: re.Match[str], scope: ShellScope) -> str | list[str]:
     """`${@:2}`, `${NAME:1:3}` and `${ARRAY[@]:1}`."""
     value = scope.get(match["name"])
     start, length = int(match["start"]), match["length"]
@@ -246,7 +246,7 @@ def _sliced(text: str, match: re.Match[str], scope: Scope) -> str | list[str]:
     return value[start : start + int(length)] if length else value[start:]
 
 
-def _rewritten(text: str, scope: Scope) -> str:
+def _rewritten(text: str, scope: ShellScope) -> str:
     """`${NAME/old/new}`, `${NAME//old/new}`, `${NAME,,}` and `${NAME^^}`, of plain text."""
     match = _CHANGE.fullmatch(text)
     value = scope.get(match["name"]) if match else None
@@ -260,14 +260,14 @@ def _rewritten(text: str, scope: Scope) -> str:
     return value.replace(old, new) if match["sign"] == "//" else value.replace(old, new, 1)
 
 
-def _value(name: str, scope: Scope) -> str | list[str]:
+def _value(name: str, scope: ShellScope) -> str | list[str]:
     value = scope.get(name)
     if isinstance(value, list) and name not in {"@", "*"}:
         return value[0] if value else ""
     return "" if value is None else value
 
 
-def _element(text: str, subscript: Node, scope: Scope) -> str | list[str]:
+def _element(text: str, subscript: Node, scope: ShellScope) -> str | list[str]:
     match = re.fullmatch(r"\$\{(#?)(\w+)\[([^\]]*)\](.*)\}", text, re.DOTALL)
     value = scope.get(match[2]) if match else None
     items = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []
@@ -283,7 +283,7 @@ def _element(text: str, subscript: Node, scope: Scope) -> str | list[str]:
     return text
 
 
-def _operated(text: str, match: re.Match[str], scope: Scope) -> str:
+def _operated(text: str, match: re.Match[str], scope: ShellScope) -> str:
     """`${NAME:-word}` and its kin."""
     name, operator, word = match["name"], match["operator"], _expanded_text(match["word"], scope)
     found = _value(name, scope)
@@ -310,7 +310,7 @@ def _trimmed(value: str, operator: str, pattern: str) -> str:
     return next((value[cut:] for cut in order if fnmatch.fnmatchcase(value[:cut], pattern)), value)
 
 
-def _expanded_text(text: str, scope: Scope) -> str:
+def _expanded_text(text: str, scope: ShellScope) -> str:
     """A default's word: variables in it, quotes off."""
 
     def of(match: re.Match[str]) -> str:
@@ -322,7 +322,7 @@ def _expanded_text(text: str, scope: Scope) -> str:
     return re.sub(r"\$\{(\w+)\}|\$(\w+)", of, text)
 
 
-def _substitution(text: str, scope: Scope) -> str:
+def _substitution(text: str, scope: ShellScope) -> str:
     """The few commands in `$(...)` that say what is known: the folder, parts of a path."""
     inner = (text[2:-1] if text.startswith("$(") else text[1:-1]).strip()
     script = scope.arguments[0]
@@ -347,7 +347,7 @@ def _substitution(text: str, scope: Scope) -> str:
     return text
 
 
-def _arithmetic(text: str, scope: Scope) -> str:
+def _arithmetic(text: str, scope: ShellScope) -> str:
     """Whole numbers with + - * / %; anything else stays as it is."""
     inner = text[3:-2] if text.startswith("$((") else text
 

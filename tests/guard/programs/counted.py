@@ -58,7 +58,7 @@ def break_hooks():
         raise RuntimeError("a bug of the guard")
 
     kept = {"on_train_begin", "_attach", "_look_on"}  # without those no other hook is ever called
-    parts = (guard.Guard, trainer_hooks.TrainerHooks, stuck.Watch)
+    parts = (guard.Guard, trainer_hooks.TrainerHooks, stuck.StuckWatch)
     for owner in parts if CASE == "broken-parts" else (transformers.DoctorCallback,):
         for name, value in list(vars(owner).items()):
             if hasattr(value, "__wrapped__") and name not in kept:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from doctor.monitors.guard.guard import Guard
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 
 
 def holds_the_lock() -> None:
@@ -17,7 +17,7 @@ def reward_that_hangs() -> None:
     time.sleep(600)
 
 
-def gloo(guard: Guard, watch: Watch) -> None:
+def gloo(guard: Guard, watch: StuckWatch) -> None:
     import torch
     import torch.distributed as dist
 
@@ -32,7 +32,7 @@ def gloo(guard: Guard, watch: Watch) -> None:
 
 def main() -> None:
     guard = Guard(rules=[])
-    watch = Watch(guard, factor=3, at_least_s=3)
+    watch = StuckWatch(guard, factor=3, at_least_s=3)
     if sys.argv[1] == "gloo":
         gloo(guard, watch)
         return

@@ -11,7 +11,7 @@ from doctor.logs.failures.frames import Frame
 from doctor.logs.lines.exits import exits_of, signal_of
 from doctor.logs.lines.lines import Line
 from doctor.logs.read.context import Given
-from doctor.logs.read.layouts import Source
+from doctor.logs.read.layouts import LogSource
 
 SAMPLES = Path(__file__).parent.parent.parent / "postmortem"
 HEADER = "Traceback (most recent call last):"
@@ -19,7 +19,7 @@ HEADER = "Traceback (most recent call last):"
 
 def _case(text: str) -> Case:
     builder = Builder(Given(), 2026)
-    builder.add(Source("x.log"), enumerate(text.strip("\n").split("\n"), 1))
+    builder.add(LogSource("x.log"), enumerate(text.strip("\n").split("\n"), 1))
     return completed(builder.close())
 
 

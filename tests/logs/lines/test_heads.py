@@ -14,7 +14,7 @@ from doctor.logs.lines.heads import is_bare, process_of
 from doctor.logs.lines.prefixes import Stripped, strip
 from doctor.logs.match.literal_engines import ENGINES, make_engine
 from doctor.logs.read.context import Given
-from doctor.logs.read.layouts import Source
+from doctor.logs.read.layouts import LogSource
 
 HEADS = (
     "", " ", "  ", "[rank3]: ", "[rank 12]:", "[default1]:", "[Rank 2] ", "(WorkerDict pid=17, ip=10.0.0.1) ",
@@ -54,7 +54,7 @@ def test_most_lines_are_told_cheaply() -> None:
 def _case(path: Path) -> object:
     lines = list(enumerate(path.read_text("utf-8", "replace").split("\n"), 1))
     builder = Builder(Given(), 2026)
-    builder.add(Source(str(path)), lines)
+    builder.add(LogSource(str(path)), lines)
     return builder.close()
 
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
-from doctor.logs.gathered import NotReadable
+from doctor.logs.gathered import LogNotReadable
 from doctor.logs.postmortem import examine
 from doctor.logs.read import tars, unpacked, zips
-from doctor.logs.read.archives import Opened, Refused, is_archive
+from doctor.logs.read.archives import ArchiveRefused, Opened, is_archive
 from doctor.logs.read.layouts import NoLogs
 from tests.prepared import prepared_once
 
@@ -120,7 +120,7 @@ def test_a_bomb_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     path = packed(tmp_path / name, {"a.log": b"\0" * (8 << 20), "b.log": FAILURE})
     try:
         opened = Opened([str(path)])
-    except Refused as error:
+    except ArchiveRefused as error:
         assert "unpack it (" in str(error)  # noqa: PT017 - the other way is the one below
     else:
         assert "250 times its size" in " ".join(opened.notes)
@@ -131,14 +131,14 @@ def test_what_takes_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     path = packed(tmp_path / "a.zip", MEMBERS)
     with monkeypatch.context() as patched:
         patched.setattr(unpacked, "MOST_BYTES", 50)
-        with pytest.raises(Refused, match=r"more than the .* that there is room for; unpack it \(`unzip"):
+        with pytest.raises(ArchiveRefused, match=r"more than the .* that there is room for; unpack it \(`unzip"):
             Opened([str(path)])
     with monkeypatch.context() as patched:
         patched.setattr(unpacked, "_MOST_MEMBERS", 2)
-        with pytest.raises(Refused, match="more than 2 members"):
+        with pytest.raises(ArchiveRefused, match="more than 2 members"):
             Opened([str(path)])
     monkeypatch.setattr(zips, "_MOST_DIRECTORY_BYTES", 10)
-    with pytest.raises(Refused, match="more members than are read"):
+    with pytest.raises(ArchiveRefused, match="more members than are read"):
         Opened([str(path)])
 
 
@@ -149,7 +149,7 @@ def test_a_password_is_told(tmp_path: Path) -> None:
         place = data.find(mark) + at
         data[place : place + 2] = struct.pack("<H", struct.unpack("<H", data[place : place + 2])[0] | 1)
     path.write_bytes(data)
-    with pytest.raises(NotReadable, match=r"protected by a password; unpack it"):
+    with pytest.raises(LogNotReadable, match=r"protected by a password; unpack it"):
         examine([str(path)], prepared=PREPARED)
 
 
@@ -158,7 +158,7 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) ->
     path = packed(tmp_path / name, {"a.log": FAILURE, "b.log": bytes(range(256)) * 400})
     path.write_bytes(path.read_bytes()[: -len(path.read_bytes()) // 3])
     if name.endswith("zip"):  # its table of contents stands at the end
-        with pytest.raises(NotReadable, match=r"cannot be unpacked .*; unpack it"):
+        with pytest.raises(LogNotReadable, match=r"cannot be unpacked .*; unpack it"):
             examine([str(path)], prepared=PREPARED)
         return
     found = examine([str(path)], prepared=PREPARED)
@@ -170,7 +170,7 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) ->
 
 def test_what_holds_no_log_is_told(tmp_path: Path) -> None:
     path = packed(tmp_path / "weights.zip", {"model.safetensors": b"\0", "data.bin": b"\0"})
-    with pytest.raises(NotReadable, match="holds no file that could be a log"):
+    with pytest.raises(LogNotReadable, match="holds no file that could be a log"):
         examine([str(path)], prepared=PREPARED)
     with pytest.raises(NoLogs, match=r"archives are opened where they are named themselves: `.*weights\.zip`"):
         examine([str(tmp_path)], prepared=PREPARED)
@@ -194,7 +194,7 @@ def test_no_bytes_break_it(data: st.DataObject, tmp_path_factory: pytest.TempPat
     path.write_bytes(raw[: data.draw(st.integers(1, len(raw)))])
     try:
         opened = Opened([str(path)])
-    except Refused as error:
+    except ArchiveRefused as error:
         assert str(path) in str(error)  # noqa: PT017 - either is right
     else:
         assert opened.paths

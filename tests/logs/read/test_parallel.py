@@ -8,7 +8,7 @@ import pytest
 
 from doctor.logs.match.matcher import Matcher, Probe
 from doctor.logs.read import parallel
-from doctor.logs.read.parallel import Part, in_order, joined, ranges_of, scan
+from doctor.logs.read.parallel import FileRange, in_order, joined, ranges_of, scan
 from doctor.logs.read.streams import open_stream
 from tests.logs.log_helpers import OWN, ROWS, told
 
@@ -72,7 +72,7 @@ def test_several_processes_give_what_one_gives(log, tmp_path) -> None:
     other = tmp_path / "other.log"
     other.write_bytes(b"RuntimeError: CUDA error: invalid device ordinal\n" * 10)
     work = functools.partial(scan, matcher=Matcher(OWN, PROBES))
-    parts = [*ranges_of(str(log), log.stat().st_size), Part(str(tmp_path / "missing.log")), Part(str(other))]
+    parts = [*ranges_of(str(log), log.stat().st_size), FileRange(str(tmp_path / "missing.log")), FileRange(str(other))]
     several, one = list(in_order(work, parts, 2)), list(in_order(work, parts, 1))
     assert [_everything(each) for each in several] == [_everything(each) for each in one]
     assert "does not exist" in several[-2].error

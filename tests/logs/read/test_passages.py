@@ -7,14 +7,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.logs.match.matcher import Matcher, Probe, scan_text
-from doctor.logs.read.passages import ANCHORS, BEFORE, BEHIND, HEAD, MOST_FIRST, MOST_LAST, TAIL, Kept, Reading, joined
+from doctor.logs.read.passages import (
+    ANCHORS,
+    BEFORE,
+    BEHIND,
+    HEAD,
+    MOST_FIRST,
+    MOST_LAST,
+    TAIL,
+    Kept,
+    ReadLines,
+    joined,
+)
 from doctor.logs.read.streams import Stream
 
 MATCHER = Matcher((), tuple(Probe(name, words, first=0, last=0) for name, words in ANCHORS.items()))
 FILLER = "step 17 of the training goes on as it did before, nothing to see here\n"
 
 
-def _read(text: str, ranges: int = 1) -> Reading:
+def _read(text: str, ranges: int = 1) -> ReadLines:
     data = text.encode()
     cuts = [0, *(data.index(b"\n", len(data) * each // ranges) + 1 for each in range(1, ranges)), len(data)]
     watched = []

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.index import CATALOGUE, catalogue_roots, load
-from doctor.logs.gathered import NotReadable
+from doctor.logs.gathered import LogNotReadable
 from doctor.logs.postmortem import Postmortem, examine, prepare
 from doctor.logs.read import parallel, streams
 from doctor.logs.read.inflate import Limits
@@ -81,7 +81,7 @@ def test_one_log_that_vanishes_or_may_not_be_read_does_not_spoil_the_others(tmp_
     assert any("Permission denied" in each for each in _reasons(result))
     assert result.case.failures
     monkeypatch.setattr(parallel, "open_stream", lambda path, **_: refuse(f"{path}/rank1.log"))
-    with pytest.raises(NotReadable, match="Permission denied"):
+    with pytest.raises(LogNotReadable, match="Permission denied"):
         examine([str(tmp_path)], prepared=prepared)
 
 

@@ -29,7 +29,7 @@ def tracker_unknown(training: Training, packages: Packages) -> Judgement:
     names = [each for each in chosen(training) if each not in OTHERS and not _known(each, packages)]
     if not names:
         return
-    if data.standing("transformers", version) == data.Standing.NEWER:
+    if data.standing("transformers", version) == data.VersionStanding.NEWER:
         yield Skip(f"Transformers {version} is newer than what is known here")
         return
     setting = training.get("report_to")

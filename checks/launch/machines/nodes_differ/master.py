@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Where, found
-from doctor.catalogue.nodes.compare import Reading, compare
+from doctor.catalogue.nodes.compare import NodeReading, compare
 from doctor.catalogue.nodes.departures import told_apart
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import ERROR, WARNING
@@ -25,8 +25,8 @@ UNREACHED = TOML["unreached"]
 
 
 _VARIABLES = (
-    Reading("MASTER_ADDR", "launch", "environment", lambda each: each.get("MASTER_ADDR")),
-    Reading("MASTER_PORT", "launch", "environment", lambda each: each.get("MASTER_PORT")),
+    NodeReading("MASTER_ADDR", "launch", "environment", lambda each: each.get("MASTER_ADDR")),
+    NodeReading("MASTER_PORT", "launch", "environment", lambda each: each.get("MASTER_PORT")),
 )
 
 

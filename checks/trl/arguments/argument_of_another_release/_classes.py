@@ -11,7 +11,7 @@ from doctor.catalogue.finding import Confidence, Finding, Message, found
 from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.argument_history import Named, history_of, near, own_settings
 from doctor.catalogue.shared.argument_owners import inherits_training_arguments, own_to_trl
-from doctor.catalogue.shared.refused_arguments import Refusal, refusals
+from doctor.catalogue.shared.refused_arguments import RefusedArgument, refusals
 from doctor.catalogue.shared.trainers import installed, quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import ProblemWords
@@ -88,7 +88,7 @@ def given_to_transformers(training: Training, packages: Packages, launch: Launch
             yield Given(named, history, version, "Transformers")
 
 
-def near_in_log(toml: ProblemWords, hits: Hits, refusal: Refusal, names: Iterable[str]) -> Finding:
+def near_in_log(toml: ProblemWords, hits: Hits, refusal: RefusedArgument, names: Iterable[str]) -> Finding:
     """A finding about an argument that a class has never had, with the name of those it has that is like it."""
     alike = near(refusal.name, names)
     return found(
@@ -97,14 +97,14 @@ def near_in_log(toml: ProblemWords, hits: Hits, refusal: Refusal, names: Iterabl
     )  # fmt: skip
 
 
-def refused(hits: Hits, kind: str, package: str) -> Iterator[tuple[Refusal, data.ArgumentHistory]]:
+def refused(hits: Hits, kind: str, package: str) -> Iterator[tuple[RefusedArgument, data.ArgumentHistory]]:
     """Arguments that a log says a class did not take, for a reason that the history of a package gives."""
     for each in refusals(hits):
         if each.kind == kind and each.package == package and each.history is not None:
             yield each, each.history
 
 
-def found_in_log(toml: ProblemWords, message: Message, hits: Hits, refusal: Refusal, **values: Any) -> Finding:
+def found_in_log(toml: ProblemWords, message: Message, hits: Hits, refusal: RefusedArgument, **values: Any) -> Finding:
     """A finding about a refused argument."""
     return found(
         toml.problem, message, where=hits.where(), evidence=hits.evidence(), confidence=refusal.confidence,

@@ -10,7 +10,7 @@ from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding
 from doctor.catalogue.shared.argument_history import Named, left_before, left_in, own_settings, replacement_name
-from doctor.catalogue.shared.refused_arguments import Refusal
+from doctor.catalogue.shared.refused_arguments import RefusedArgument
 from doctor.catalogue.shared.trainers import installed, unsloth_replaces
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -70,7 +70,7 @@ def explain(hits: Hits) -> Finding | None:
     return None
 
 
-def _moved_to(refusal: Refusal) -> str | None:
+def _moved_to(refusal: RefusedArgument) -> str | None:
     """Say where a trainer's argument lives now: ``SFTConfig(max_length=...)``."""
     if refusal.owner not in data.trl_trainers():
         return None
