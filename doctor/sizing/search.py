@@ -128,7 +128,7 @@ def _settings(setup: Setup) -> list[list[Move]]:
 
 
 def _set(key: str, price: float, **values: object) -> Move:
-    return Move(price, key, lambda setup: replace(setup, **values))  # type: ignore[arg-type]
+    return Move(price, key, lambda setup: replace(setup, **values))
 
 
 def _kernels(setup: Setup) -> Iterator[Move]:

@@ -13,6 +13,7 @@ from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
 from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
+from doctor.readers.script.flow.late_variables import late_variables
 from doctor.readers.script.python_source import ParsedFile
 
 #: a longer script is no training's; its tree would be searched too often
@@ -29,9 +30,8 @@ def idioms_in(source: ParsedFile, *, whole: bool) -> dict[str, Observed]:
     """
     if len(source.text) > _LONGEST:
         return {}
-    found = {
-        met.id: _seen(met.id, source, met.holes, met.node) for met in flow_of(source.tree, source.text, whole=whole)
-    }
+    flow = (*flow_of(source.tree, source.text, whole=whole), *late_variables(source.tree, source.text))
+    found = {met.id: _seen(met.id, source, met.holes, met.node) for met in reversed(flow)}
     tree = Tree(source.tree)
     for idiom in data.idioms():
         for form in idiom.forms:

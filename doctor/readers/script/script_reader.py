@@ -20,6 +20,7 @@ from doctor.readers.script.ast_names import CannotTell, Names, Project, Spot
 from doctor.readers.script.ast_scopes import AttributeChange, CallSite, Module, NameScope, walk
 from doctor.readers.script.ast_settings import arguments_of, setting_of
 from doctor.readers.script.ast_values import DictEntry, Values
+from doctor.readers.script.flow.late_variables import late_variables
 from doctor.readers.script.idioms import idioms_in
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.own_refusals import own_refusals
@@ -406,7 +407,8 @@ class _Reader:
                 for name, entry in self._updated(site.node, spot):
                     setting = setting_of(self.values, name, entry, spot)
                     found[name] = replace(setting, value=UNKNOWN) if site.conditional else setting
-        return found
+        late = {met.holes["name"] for met in late_variables(self.source.tree, self.source.text)}
+        return {name: each for name, each in found.items() if name not in late}
 
     def _updated(self, call: ast.Call, spot: Spot) -> Iterator[tuple[str, DictEntry]]:
         if len(call.args) == 1:
