@@ -17,6 +17,19 @@ Kind = Literal[
 
 
 @record
+class Cut:
+    """Where the shell ends a command that goes on in the script, as written.
+
+    `place`: the line that ends it; `by`: a blank behind its backslash, a comment, or nothing that joins the lines;
+    `lost`: names of the options below, which the shell takes for another command.
+    """
+
+    place: Place
+    by: Literal["blank", "comment", "not joined"]
+    lost: tuple[str, ...] = ()
+
+
+@record
 class Beside:
     """Another command that the same script starts: a server, a node of Ray, a second training.
 
@@ -58,7 +71,7 @@ class Launch:
             `sbatch.gpus_per_node`; options of a container, `docker.shm_size`.
         read_from: where the command stands: the script, Makefile or notebook that was given, and what it starts in
             turn; then `argv` is that command. Empty for a command that was given itself.
-        cut: end of the line of a script where the command ends by a backslash with a blank behind it.
+        cut: where the command of a script ends before its last line.
         unclear: what could not be known without running the script, a clause each.
         missing: a script or file that the command starts and that does not exist.
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
@@ -89,7 +102,7 @@ class Launch:
     wrapper_options: Settings = field(default_factory=dict)
     read_from: tuple[Place, ...] = ()
     unclear: tuple[str, ...] = ()
-    cut: Place | None = None
+    cut: Cut | None = None
     missing: str | None = None
     misspelt: str | None = None
     meant: str | None = None

@@ -10,18 +10,23 @@ from doctor.facts.launch import Launch
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
-CUT = TOML["cut"]
 #: takes away what follows the backslash of every line: blanks, and a comment behind them
 _MENDED = r"sed -i 's/\\[[:space:]]\{{1,\}}\(#.*\)\{{0,1\}}$/\\/' {file}"
+_MESSAGES = {"blank": TOML["cut"], "comment": TOML["cut_by_comment"], "not joined": TOML["cut_unjoined"]}
+_MOST_NAMED = 8
 
 
 @check(PROBLEM)
 def command_cut_short(launch: Launch) -> Judgement:
     """The grammar of the shell tells where the command ends, and the script what stands below."""
-    if launch.cut is None:
+    cut = launch.cut
+    if cut is None:
         return
+    named = [f"`{each}`" for each in dict.fromkeys(cut.lost)]
+    more = ["..."] if len(named) > _MOST_NAMED else []
     yield found(
-        PROBLEM, CUT, where=Where(launch.cut.file, launch.cut.line), confidence=CONFIRMED, line=launch.cut.line,
-        commands=(_MENDED.format(file=launch.cut.file),),
-        evidence=(Observed.quoted(launch.cut.file, " ".join(launch.argv)[:200], launch.cut.line),),
+        PROBLEM, _MESSAGES[cut.by], where=Where(cut.place.file, cut.place.line), confidence=CONFIRMED,
+        line=cut.place.line, lost=", ".join([*named[:_MOST_NAMED], *more]),
+        commands=(_MENDED.format(file=cut.place.file),) if cut.by == "blank" else (),
+        evidence=(Observed.quoted(cut.place.file, " ".join(launch.argv)[:200], cut.place.line),),
     )  # fmt: skip

@@ -264,7 +264,7 @@ class Opener:
             ignores_environment=launch.ignores_environment or state.ignores_environment,
             read_from=(place, *launch.read_from),
             unclear=(*launch.unclear, *_unclear(started)),
-            cut=Place(started.file, started.cut) if started.cut else launch.cut,
+            cut=started.cut or launch.cut,
         )
 
     def _again(self, inner: Unwrapped, words: list[str], folder: str | None) -> Launch:

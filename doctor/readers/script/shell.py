@@ -15,16 +15,17 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, Optional
 
+from doctor.base.evidence import Place
 from doctor.base.patterns import later
 from doctor.base.record import record, replace
+from doctor.facts.launch import Cut
+from doctor.readers.script.shell_cut import cut_of
 from doctor.readers.script.shell_words import Node, ShellScope, fields, one_word, text_of, unknown
 
 _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
 _MOST_TURNS = 64
 _DEEPEST = 12
-#: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
-_CUT = later(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
 Read = Callable[[str], Optional[str]]
 
 
@@ -43,7 +44,7 @@ class Started:
         file, line: where it stands.
         certain: False within a branch or loop that may not be taken.
         stdin: text of a here-document.
-        cut: line at whose end a backslash has a blank behind it, so that the command ends there; 0: none.
+        cut: where the shell ends it before its last line as written.
 
     """
 
@@ -54,7 +55,7 @@ class Started:
     line: int
     certain: bool = True
     stdin: str | None = None
-    cut: int = 0
+    cut: Cut | None = None
 
 
 class _End(Exception):  # noqa: N818 - `exit`, which ends the reading
@@ -448,15 +449,9 @@ class _Reader:
             return None
         count = len(self.found)
         answer = self._run(front, words, node.start_point[0] + 1, certain, stdin)
-        if self.found[count:] and self.found[-1].words == (*front, *words) and self._is_cut(node):
-            self.found[-1] = replace(self.found[-1], cut=node.end_point[0] + 1)
+        if self.found[count:] and self.found[-1].words == (*front, *words):
+            self.found[-1] = replace(self.found[-1], cut=cut_of(node, self.source, self.file))
         return answer
-
-    def _is_cut(self, node: Node) -> bool:
-        """Whether a backslash with blanks behind it (and a comment) ends the line that should go on in the next one."""
-        line, _, below = self.source[node.end_byte :].partition(b"\n")
-        following = below.partition(b"\n")[0].strip()
-        return _CUT.fullmatch(line.rstrip(b"\r")) is not None and following[:1] not in (b"", b"#")
 
     def _run(self, front: list[str], words: list[str], line: int, certain: bool, stdin: str | None) -> bool | None:
         while words[0] in {"exec", "builtin", "command", "time"} and len(words) > 1 and not words[1].startswith("-"):
@@ -499,7 +494,8 @@ class _Reader:
         self.scope = outer
         for number in range(count, len(self.found)):
             each = self.found[number]
-            self.found[number] = replace(each, words=(*front, *words[:at], *each.words), line=line)
+            cut = each.cut and replace(each.cut, place=Place(self.file, line))
+            self.found[number] = replace(each, words=(*front, *words[:at], *each.words), line=line, cut=cut)
         return len(self.found) > count
 
     def do_cd(self, words: list[str], certain: bool) -> None:
