@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doctor.base.evidence import Observed
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.catalogue.settings import number, truth
 from doctor.catalogue.shared.argument_owners import inherits_training_arguments
 from doctor.catalogue.shared.conditions import GROUP, UNKNOWN
@@ -138,11 +138,20 @@ def of_own_program(script: Script, launch: Launch, world: World | None) -> Held:
 
     names = {each.lstrip("-").replace("-", "_"): key for key, flag in script.flags.items() for each in flag.names}
     settings = {
-        names.get(name, name): each if _is_plain(script.flags.get(names.get(name, name))) else _unread(name)
+        names.get(name, name): _parsed(each, script.flags.get(names.get(name, name)))
         for name, each in launch.arguments.items()
     }
     processes = world.processes if world is not None else None
     return Held("", "", "0", settings, True, fallback, processes)
+
+
+def _parsed(typed: Observed, flag: Flag | None) -> Observed:
+    """An argument of the command as the parser hands it on; `type=bool` makes True of any text that is not empty."""
+    if not _is_plain(flag):
+        return _unread(typed.name)
+    if flag is not None and flag.converts_to == "bool" and flag.takes_value:
+        return replace(typed, value=bool(typed.text))
+    return typed
 
 
 def _is_plain(flag: Flag | None) -> bool:
