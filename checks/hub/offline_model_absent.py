@@ -22,6 +22,8 @@ MESSAGE = TOML["main"]
 
 
 SWITCHES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+#: where the cache lies; the machine's own is looked into
+_FOLDERS = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
 @check(PROBLEM)
@@ -42,6 +44,10 @@ def offline_model_absent(
         return
     name = str(named.value)
     if name in hub.cached_models or (hub.use_modelscope and training is None):
+        return
+    moved = next((each for each in _FOLDERS if each in own), None)
+    if moved is not None:
+        yield Skip(f"the script sets {moved}, and that cache was not looked into")
         return
     disk = host.disk("hf cache") if host is not None else None
     if disk is not None and disk.error:
