@@ -432,3 +432,17 @@ def test_swift_reads_its_file_below_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text("rlhf_type: [grpo\n")
     with pytest.raises(Unavailable, match=r"run\.yaml"):
         trained("swift", "rlhf", "run.yaml", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("word", "value"), [("False", True), ("0", True), ("True", True), ("", False)])
+def test_bool_of_a_word_is_true(tmp_path: Path, word: str, value: bool) -> None:
+    """As `argparse` calls it with `type=bool`."""
+    text = """
+import argparse
+from trl import SFTConfig, SFTTrainer
+parser = argparse.ArgumentParser()
+parser.add_argument("--packing", type=bool, default=False)
+args = parser.parse_args()
+SFTTrainer(model="m", args=SFTConfig(output_dir="o", packing=args.packing)).train()
+"""
+    assert values(from_text(tmp_path, text, "--packing", word))["packing"] is value
