@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Confidence, Finding, Message, found
 from doctor.catalogue.problem import ERROR
 from doctor.catalogue.settings import at
 from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
@@ -21,12 +21,16 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 COLUMN = TOML["column"]
+DROPPED = TOML["dropped"]
 
 
 #: arguments of the trainer that hand reward functions more than the columns
 _ADDING = {"rollout_func", "environment_factory"}
 #: names that no release passes, whatever columns there are
 _NEVER = ("prompt", "completion")
+#: columns that `remove_unused_columns=True` leaves (`_set_signature_columns_if_needed` of GRPOTrainer and RLOOTrainer)
+#: https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+_KEPT = ("prompt", "image", "images")
 
 
 @check(PROBLEM)
@@ -53,6 +57,26 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
                     parameter=parameter,
                     columns=listing(rows.columns[:6]),
                 )
+
+
+@check(PROBLEM)
+def reward_column_dropped(training: Training, packages: Packages) -> Judgement:
+    """Judge columns that `remove_unused_columns` takes away; a trainer of the user's may choose others to keep."""
+    setting = training.arguments.get("remove_unused_columns")
+    if setting is None or setting.value is not True or certainty(training) != CONFIRMED:
+        return
+    if not (is_grpo(training) or training.trainer == "RLOOTrainer") or _ADDING & training.trainer_arguments.keys():
+        return
+    rows = training.rows
+    for function in training.reward_functions:
+        for parameter in function.required:
+            absent = rows is not None and rows.complete and parameter not in rows.columns
+            if absent or parameter in {*_KEPT, *_NEVER, *passed(packages)}:
+                continue
+            yield found(
+                PROBLEM, DROPPED, where=at(setting.place or function.place), severity=ERROR, confidence=CONFIRMED,
+                evidence=(*signature_of(function), setting), name=function.name, parameter=parameter,
+            )  # fmt: skip
 
 
 def _told(function: RewardFunction, message: Message, confidence: Confidence, **values: Any) -> Finding:
