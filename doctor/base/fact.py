@@ -79,6 +79,17 @@ class BrokenFile:
     message: str
 
 
+@record
+class RepeatedKey:
+    """A key that one mapping of a file gives more than once, with other values.
+
+    `first` is what does not count, `last` what does. A mapping or a list among them has no value, only a place.
+    """
+
+    first: Observed
+    last: Observed
+
+
 def fact(*, timeout_s: float = 3.0, about: About = "machine") -> Callable[[Collect], Collect]:
     """Mark `collect` of a fact module.
 

@@ -5,10 +5,9 @@ Which one that is: accelerate/commands/config/config_args.py and launch.py, `--a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.record import record
 
 
@@ -23,7 +22,7 @@ class AccelerateConfig:
     settings: Settings = field(default_factory=dict)
     is_default: bool = False
     broken: BrokenFile | None = None
-    duplicate_keys: Mapping[str, int] = field(default_factory=dict)  # key -> line of the second one
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
     @property
     def is_shipped(self) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 
 from doctor.base.evidence import Place
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.record import record
 
 
@@ -21,7 +20,7 @@ class DeepspeedConfig:
     settings: Settings = field(default_factory=dict)
     named_by: Place | None = None
     broken: BrokenFile | None = None
-    duplicate_keys: Mapping[str, int] = field(default_factory=dict)  # key -> line of the second one
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
     @property
     def zero_stage(self) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.opened import NotSeen, partly
 from doctor.base.record import record
 from doctor.facts.rows import Rows
@@ -182,7 +182,8 @@ class Script:
         flags: options of a plain `argparse` parser by destination; `flags_variable` what `parse_args()` is bound to.
         lone_calls: collectives that stand in a branch on the rank.
         own_refusals: where a script that parses its own arguments raises, see there.
-        opens_broken: configuration files that it opens and whose parser would stumble.
+        opens_broken: configuration files that it opens and whose parser would stumble; `repeated_keys` those of the
+            others.
         idioms: those of `doctor.data.idioms` that the script itself holds, each with the line that completes it.
 
     """
@@ -209,6 +210,7 @@ class Script:
     lone_calls: tuple[LoneCall, ...] = ()
     own_refusals: tuple[OwnRefusal, ...] = ()
     opens_broken: tuple[BrokenFile, ...] = ()
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
     def calls_of(self, *names: str) -> tuple[Call, ...]:
         """Calls of any of `names`: `GRPOConfig`, `from_pretrained` or `AutoTokenizer.from_pretrained`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.record import record
 
 
@@ -32,6 +32,7 @@ class Serving:
     port: int | None = None
     has_api_key: bool | None = False
     broken: BrokenFile | None = None
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
 
 _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

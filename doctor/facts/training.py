@@ -6,7 +6,7 @@ import ast
 from dataclasses import field
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.record import record, replace
 from doctor.facts.packages import Packages
 from doctor.facts.rows import Rows
@@ -43,6 +43,7 @@ class Training:
         rows: what the trainer is given, as far as the script itself makes it; None where that is not seen.
         asked_of_command, given_by_command: names that the script's own parser must be given, and those that command
             and file give to it; None where that is not seen whole.
+        repeated_keys: of the file of arguments.
 
     """
 
@@ -70,6 +71,7 @@ class Training:
     rows: Rows | None = None
     asked_of_command: tuple[str, ...] = ()
     given_by_command: frozenset[str] | None = None
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
     def get(self, name: str) -> Observed | None:
         """The explicit setting of an argument, None when nobody set it."""

@@ -103,7 +103,8 @@ def test_missing_files(tmp_path: Path) -> None:
 def test_json_and_duplicates(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"distributed_type": "NO",\n "num_processes": 1,\n "num_processes": 2}')
     found = read("accelerate launch --config_file a.json t.py", tmp_path)
-    assert (found.settings["num_processes"].value, found.duplicate_keys) == (2, {"num_processes": 3})
+    assert found.settings["num_processes"].value == 2
+    assert [(each.first.line, each.last.line) for each in found.repeated_keys] == [(2, 3)]
 
 
 def test_other_launchers(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doctor.readers.files.json_positions import parse_json
+from doctor.readers.files.located import Located
 from doctor.readers.files.settings import load_json, load_yaml, settings_of
 from doctor.readers.files.text import LIMIT_BYTES
 from doctor.readers.files.yaml11 import plain_value
@@ -71,10 +72,34 @@ def test_lists_of_mappings_are_there_twice() -> None:
     assert (mode.value, mode.place and mode.place.line) == ("both", 3)
 
 
-def test_duplicate_keys() -> None:
+def _repeated(found: Located) -> dict[str, tuple[object, int | None, object, int | None]]:
+    pairs = ((each.first, each.last) for each in found.repeated_keys)
+    return {first.name: (first.value, first.line, last.value, last.line) for first, last in pairs}
+
+
+def test_keys_given_twice_that_say_the_same() -> None:
+    for text in ("a: 1\na: 1\n", "a: {b: 1}\na: {b: 1}\n", "a: [1]\na: [1]\n", "- a: 1\n- a: 2\n"):
+        assert not parse_yaml(text, "t.yaml").repeated_keys
+    assert not parse_json('{"a": 1, "a": 1, "b": {"a": 2}}', "t.json").repeated_keys
+    assert _repeated(parse_json('{"a": 1,\n"a": 2,\n"a": 3}', "t.json")) == {"a": (1, 1, 3, 3)}
+
+
+def test_key_given_twice_below_an_alias_is_one() -> None:
+    found = parse_yaml("one: &o\n  a: 1\n  a: 2\ntwo: *o\nthree:\n  <<: *o\n", "t.yaml")
+    assert _repeated(found) == {"one.a": (1, 2, 2, 3)}
+
+
+def test_key_given_twice_keeps_no_secret() -> None:
+    text = "api_key: hunter2hunter2\napi_key: swordfish99\nb: {password: aaa}\nb: {password: bbb}\n"
+    found = parse_yaml(text, "t.yaml")
+    assert [each.last.name for each in found.repeated_keys] == ["b"]
+    assert not any(word in repr(found.repeated_keys) for word in ("hunter2", "swordfish", "aaa", "bbb"))
+
+
+def test_keys_given_twice() -> None:
     text = "a: 1\nb:\n  c: 1\n  c: 2\na: 3\n"
     found = parse_yaml(text, "t.yaml")
-    assert found.duplicate_keys == {"a": 5, "b.c": 4}
+    assert _repeated(found) == {"a": (1, 1, 3, 5), "b.c": (1, 3, 2, 4)}
     assert (found.settings["a"].value, found.settings["b.c"].value) == (3, 2)
     broken = parse_yaml(text, "t.yaml", omegaconf=True).broken
     assert broken is not None
@@ -85,7 +110,7 @@ def test_merge_keys_as_pyyaml() -> None:
     text = "base: &b {x: 1, y: 2}\nother: &o {x: 5, z: 6}\none:\n  <<: *b\n  y: 3\ntwo:\n  <<: [*b, *o]\n"
     found = parse_yaml(text, "t.yaml")
     assert found.document == yaml.safe_load(text)
-    assert not found.duplicate_keys
+    assert not found.repeated_keys
 
 
 @pytest.mark.parametrize(
@@ -218,7 +243,7 @@ def test_broken_json(text: str, line: int | None, column: int | None, words: str
 
 def test_json_duplicates_and_places() -> None:
     found = parse_json('{"fp16": {"enabled": true},\n "fp16": {"x": 1},\n "e": {}}', "t.json")
-    assert found.duplicate_keys == {"fp16": 2}
+    assert [(each.first.known, each.first.line, each.last.line) for each in found.repeated_keys] == [(False, 1, 2)]
     assert set(found.settings) == {"fp16.x", "e"}
     place = found.settings["fp16.x"].place
     assert place is not None

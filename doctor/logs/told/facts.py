@@ -202,7 +202,7 @@ def _deepspeed(members: list[Said]) -> Made:
 
     found = _once(members)
     whole = len(found) == len({each.name for each in members})
-    seen = {"path", "broken", "duplicate_keys", "named_by", *({"settings"} if whole else ())}
+    seen = {"path", "broken", "repeated_keys", "named_by", *({"settings"} if whole else ())}
     told = DeepspeedConfig(None, _settings(found))
     yield "deepspeed_config", opened(told, seen=seen, teller=_tellers("settings", found))
 
@@ -212,7 +212,7 @@ def _accelerate(members: list[Said]) -> Made:
 
     found = _once(members)
     whole = len(found) == len({each.name for each in members}) and _LAST_OF_ACCELERATE in found
-    seen = {"path", "broken", "duplicate_keys", *({"settings"} if whole else ())}
+    seen = {"path", "broken", "repeated_keys", *({"settings"} if whole else ())}
     told = AccelerateConfig(members[0].file or "accelerate's configuration", _settings(found))
     yield "accelerate_config", opened(told, seen=seen, teller=_tellers("settings", found))
 

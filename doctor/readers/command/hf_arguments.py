@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile, Settings
+from doctor.base.fact import BrokenFile, RepeatedKey, Settings
 from doctor.base.record import distinct, replace
 from doctor.base.redact import hide_value
 from doctor.data.launchers import Option, OptionTable, table
@@ -36,6 +36,7 @@ class Given:
     environment: dict[str, Observed] = field(default_factory=dict)
     broken: BrokenFile | None = None
     file: str | None = None
+    repeated_keys: tuple[RepeatedKey, ...] = ()
 
 
 def options(classes: Iterable[LocalClass], *, closed: bool) -> OptionTable:
@@ -91,7 +92,7 @@ def _from_file(path: str) -> Given:
     read = load_json(path) if path.endswith(".json") else load_yaml(path)
     if read.broken is not None:
         return Given(broken=read.broken, file=path)
-    found = Given(file=path)
+    found = Given(file=path, repeated_keys=read.repeated_keys)
     for name, value in read.document.items():
         if name == "env" and isinstance(value, Mapping):
             found.environment = {

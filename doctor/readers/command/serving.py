@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from doctor.base.evidence import Observed
-from doctor.base.fact import BrokenFile, Context, DoesNotApply, fact
+from doctor.base.fact import Context, DoesNotApply, fact
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.serving import Serving, human_int
+from doctor.readers.files.located import Located
 
 
 @fact(about="command")
@@ -21,7 +22,7 @@ def collect(context: Context, launch: Launch, environment: Environment | None) -
     """
     if not launch.serves:
         raise DoesNotApply("the command starts no inference server")
-    arguments, broken = _arguments(launch, str(context.cwd))
+    arguments, read = _arguments(launch, str(context.cwd))
 
     def text(name: str) -> str | None:
         setting = arguments.get(name)
@@ -41,7 +42,8 @@ def collect(context: Context, launch: Launch, environment: Environment | None) -
         host=text("host"),
         port=human_int(text("port")),
         has_api_key=_has_key(text("api_key"), launch, environment),
-        broken=broken,
+        broken=read.broken if read is not None else None,
+        repeated_keys=read.repeated_keys if read is not None else (),
     )
 
 
@@ -52,8 +54,8 @@ def _has_key(argument: str | None, launch: Launch, environment: Environment | No
     return bool(environment.get("VLLM_API_KEY")) if environment is not None else None
 
 
-def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Observed], BrokenFile | None]:
-    """The command line over the YAML of `--config`, whose keys may have dashes."""
+def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Observed], Located | None]:
+    """The command line over the YAML of `--config`, whose keys may have dashes, and that file."""
     if launch.kind == "swift-rollout":
         return _of_swift(launch), None
     config = launch.arguments.get("config")
@@ -66,7 +68,7 @@ def _arguments(launch: Launch, cwd: str) -> tuple[dict[str, Observed], BrokenFil
     for name, each in found.settings.items():
         key = name.replace("-", "_")
         theirs[key] = Observed.written(key, each.value, each.known, each.text, each.place)
-    return {**theirs, **launch.arguments}, found.broken
+    return {**theirs, **launch.arguments}, found
 
 
 def _of_swift(launch: Launch) -> dict[str, Observed]:

@@ -61,6 +61,7 @@ def of_trl(launch: Launch, folder: str) -> Training:
         dataset=_named_dataset(given.settings),
         model_arguments={**model_arguments_of(given.settings), **_init_kwargs(given, arguments)},
         broken=given.broken,
+        repeated_keys=given.repeated_keys,
         config_origin=f"trl.{owners.config_class}",
         shared=owners.shared(arguments),
         dataset_processed=False,
@@ -145,8 +146,7 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
     model = _model(trainer, script, sources)
     dataset, processed = _dataset(trainer, script, sources)
     nested = {**(chosen.config.nested if chosen.config else {}), **given.nested}
-    prefix = "model_init_kwargs."
-    init = {name.removeprefix(prefix): each for name, each in nested.items() if name.startswith(prefix)}
+    init = _below("model_init_kwargs.", nested)
     return Training(
         trainer=trainer.base if trainer else None,
         trainer_place=trainer.place if trainer else None,
@@ -162,6 +162,7 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
         model_arguments={**model.arguments, **sources.all(init)},
         reward_functions=script.reward_functions,
         broken=given.broken,
+        repeated_keys=given.repeated_keys,
         config_origin=config.origin,
         set_later=config.set_later,
         shared=config.shared,
@@ -172,6 +173,10 @@ def of_script(launch: Launch, script: Script, folder: str) -> Training:
         asked_of_command=asked_of(script),
         given_by_command=given_by(script, given, words),
     )
+
+
+def _below(prefix: str, settings: Settings) -> dict[str, Observed]:
+    return {name.removeprefix(prefix): each for name, each in settings.items() if name.startswith(prefix)}
 
 
 @distinct

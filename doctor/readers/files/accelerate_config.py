@@ -68,4 +68,4 @@ def _read(path: str, *, is_default: bool = False) -> AccelerateConfig:
 
     path = os.path.normpath(path)
     found = load_json(path) if path.endswith(".json") else load_yaml(path)
-    return AccelerateConfig(path, found.settings, is_default, found.broken, found.duplicate_keys)
+    return AccelerateConfig(path, found.settings, is_default, found.broken, found.repeated_keys)

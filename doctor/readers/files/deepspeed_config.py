@@ -99,11 +99,11 @@ def _from_text(text: str, setting: Observed) -> DeepspeedConfig:
         name: Observed.written(name, each.value, True, each.text, place) for name, each in found.settings.items()
     }
     broken = BrokenFile(place, found.broken.message) if found.broken else None
-    return DeepspeedConfig(None, settings, setting.place, broken, found.duplicate_keys)
+    return DeepspeedConfig(None, settings, setting.place, broken, found.repeated_keys)
 
 
 def _from_file(path: str, setting: Observed) -> DeepspeedConfig:
     from doctor.readers.files.settings import load_json
 
     found = load_json(path)
-    return DeepspeedConfig(path, found.settings, setting.place, found.broken, found.duplicate_keys)
+    return DeepspeedConfig(path, found.settings, setting.place, found.broken, found.repeated_keys)

@@ -9,11 +9,11 @@ from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-define
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile
+from doctor.base.fact import BrokenFile, RepeatedKey
 from doctor.base.patterns import later
 from doctor.base.record import distinct
 from doctor.readers.command.argv import secured
-from doctor.readers.files.located import Located
+from doctor.readers.files.located import Located, repeated
 
 _SPACE = later(r"[ \t\n\r]*")
 _NUMBER = later(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -46,7 +46,7 @@ def parse_json(text: str, path: str) -> Located:
         kind = "a list" if isinstance(document, list) else "a single value"
         broken = BrokenFile(Place(path, 1, 1), f"it holds {kind} where an object {{...}} belongs")
         return Located(path, broken=broken)
-    return Located(path, reader.settings, document, reader.duplicates)
+    return Located(path, reader.settings, document, tuple(reader.repeated))
 
 
 @distinct
@@ -56,7 +56,7 @@ class _Reader:
     text: str
     path: str
     settings: dict[str, Observed] = field(default_factory=dict)
-    duplicates: dict[str, int] = field(default_factory=dict)
+    repeated: list[RepeatedKey] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Note where lines begin."""
@@ -99,6 +99,8 @@ class _Reader:
     def mapping(self, name: str, at: int, key: int, *, record: bool) -> tuple[dict[str, Any], int]:
         """Read an object."""
         result: dict[str, Any] = {}
+        first: dict[str, Observed] = {}
+        said: dict[str, Observed] = {}
         start, at = at, self.skip(at + 1)
         while self.text[at : at + 1] != "}":
             word, end, here = *self.key(at), at
@@ -107,10 +109,15 @@ class _Reader:
                 raise _BadJson(self.comment(at) or f'`"{word}"` lacks its `:`', at)
             full = f"{name}.{word}" if name else word
             if word in result:
-                self.duplicates.setdefault(full, self.place(here).line or 0)
+                first.setdefault(word, said[word])
                 self.forget(full)
-            result[word], at = self.value(full, self.skip(at + 1), here, record=record)
+            begin = self.skip(at + 1)
+            result[word], at = self.value(full, begin, here, record=record)
+            text = self.text[begin:at].strip('"') if not isinstance(result[word], (dict, list)) else ""
+            said[word] = Observed.written(full, result[word], True, text, self.place(here))
             at = self.next_item(at, "}")
+        twice = (repeated(each, said[word]) for word, each in first.items())
+        self.repeated += [each for each in twice if each is not None]
         if not result:
             self.note(name, {}, start, at + 1, key, record=record)
         return result, at + 1

@@ -7,10 +7,10 @@ from dataclasses import field
 from typing import Any
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile
+from doctor.base.fact import BrokenFile, RepeatedKey
 from doctor.base.record import distinct
 from doctor.readers.command.argv import secured
-from doctor.readers.files.located import Located
+from doctor.readers.files.located import Located, repeated
 from doctor.readers.files.yaml11 import as_float, as_int, plain_value
 from doctor.readers.files.yaml_plain import plain_nodes
 
@@ -67,7 +67,7 @@ def _located(path: str, root: Any, reader: _Reader) -> Located:
         kind = "a list" if isinstance(document, list) else "a single value"
         broken = BrokenFile(_place(path, root), f"it holds {kind} where `key: value` lines belong")
         return Located(path, broken=broken)
-    return Located(path, reader.settings, document, reader.duplicates)
+    return Located(path, reader.settings, document, tuple(reader.repeated.values()))
 
 
 def _place(path: str, node: Any) -> Place:
@@ -76,12 +76,12 @@ def _place(path: str, node: Any) -> Place:
 
 @distinct
 class _Reader:
-    """Walks the nodes once and notes settings and duplicates on the way."""
+    """Walks the nodes once and notes settings and repeated keys on the way."""
 
     path: str
     omegaconf: bool
     settings: dict[str, Observed] = field(default_factory=dict)
-    duplicates: dict[str, int] = field(default_factory=dict)
+    repeated: dict[Place, RepeatedKey] = field(default_factory=dict)
     open_nodes: set[int] = field(default_factory=set)
     seen: int = 0
 
@@ -125,6 +125,7 @@ class _Reader:
     def _pairs(self, name: str, node: Any) -> list[tuple[Any, Any]]:
         """Keys and values of a mapping, those of `<<` first where nothing replaces them."""
         own: dict[str, tuple[Any, Any]] = {}
+        first: dict[str, tuple[Any, Any]] = {}
         merged: dict[str, tuple[Any, Any]] = {}
         for key, value in node.value:
             if _is_merge(key):
@@ -132,8 +133,13 @@ class _Reader:
                 continue
             word = self._key(key)
             if word in own:
-                self._duplicate(f"{name}.{word}" if name else word, key)
+                if self.omegaconf:
+                    message = f"the key `{name}.{word}` appears twice" if name else f"the key `{word}` appears twice"
+                    raise _BadYaml(message, key)
+                first.setdefault(word, own[word])
             own[word] = (key, value)
+        for word, pair in first.items():
+            self._repeated(f"{name}.{word}" if name else word, pair, own[word])
         return [pair for word, pair in merged.items() if word not in own] + list(own.values())
 
     def _merged(self, name: str, node: Any) -> list[tuple[Any, Any]]:
@@ -155,11 +161,17 @@ class _Reader:
             message = f"its aliases expand to more than {MOST_VALUES} values"
             raise _BadYaml(message, node)
 
-    def _duplicate(self, name: str, key: Any) -> None:
-        if self.omegaconf:
-            message = f"the key `{name}` appears twice"
-            raise _BadYaml(message, key)
-        self.duplicates.setdefault(name, key.start_mark.line + 1)
+    def _repeated(self, name: str, first: tuple[Any, Any], last: tuple[Any, Any]) -> None:
+        """Note a key that stands twice; an alias leads here again, under another name."""
+        place = _place(self.path, last[0])
+        found = repeated(self._said(name, *first), self._said(name, *last)) if place not in self.repeated else None
+        if found is not None:
+            self.repeated[place] = found
+
+    def _said(self, name: str, key: Any, node: Any) -> Observed:
+        text = node.value if isinstance(node.value, str) else ""
+        plain = self.value(name, node, key, record=False)
+        return Observed.written(name, plain, True, text, _place(self.path, key))
 
     def _key(self, node: Any) -> str:
         if not isinstance(node.value, str):

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, TypedDict
 
 from doctor.base.evidence import Observed
-from doctor.base.fact import BrokenFile
+from doctor.base.fact import BrokenFile, RepeatedKey
 from doctor.base.record import distinct
 from doctor.readers.files.located import Located
 from doctor.readers.files.settings import load_json, load_yaml, read_text
@@ -46,6 +46,7 @@ class ConfigFiles:
     cwd: str | None
     path: Callable[[ast.AST, Spot], Any]
     broken: dict[str, BrokenFile] = field(default_factory=dict)
+    repeated_keys: list[RepeatedKey] = field(default_factory=list)
     _read: dict[str, tuple[ast.Dict, Module]] = field(default_factory=dict)
 
     def tree(self, call: ast.Call, spot: Spot) -> tuple[ast.Dict, Spot]:
@@ -65,13 +66,32 @@ class ConfigFiles:
         if path not in self._read:
             if len(self._read) >= _MOST_FILES:
                 raise CannotTell
-            parsed = _parsed(path, form)
+            parsed = self._parsed(path, form)
             if isinstance(parsed, BrokenFile):
                 self.broken[path] = parsed
                 raise CannotTell
             self._read[path] = parsed
         tree, module = self._read[path]
         return tree, spot.at(module.scope, len(module.source.lines) + 1, module)
+
+    def _parsed(self, path: str, form: str) -> tuple[ast.Dict, Module] | BrokenFile:
+        """The file's keys as a tree, or what its parser stumbles over.
+
+        Raises:
+            CannotTell: the file cannot be opened.
+
+        """
+        found: Located = load_json(path) if form == _JSON else load_yaml(path, omegaconf=form == _OMEGACONF)
+        text = read_text(path)
+        if isinstance(text, BrokenFile):
+            raise CannotTell
+        if found.broken is not None:
+            return found.broken
+        self.repeated_keys += found.repeated_keys
+        lines = text.replace("\r\n", "\n").split("\n")
+        tree = _Tree(found.settings, lines).dictionary("", found.document)
+        body = ast.Module(body=[], type_ignores=[])
+        return tree, Module(ParsedFile(path, body, text, lines), NameScope(body))
 
     def _opened(self, node: ast.expr, spot: Spot, *, named: bool) -> tuple[ast.expr, Spot]:
         """The expression that names the file whose stream or text a loader is given."""
@@ -92,25 +112,6 @@ class ConfigFiles:
         if named:
             return node, spot
         raise CannotTell
-
-
-def _parsed(path: str, form: str) -> tuple[ast.Dict, Module] | BrokenFile:
-    """The file's keys as a tree, or what its parser stumbles over.
-
-    Raises:
-        CannotTell: the file cannot be opened.
-
-    """
-    found: Located = load_json(path) if form == _JSON else load_yaml(path, omegaconf=form == _OMEGACONF)
-    text = read_text(path)
-    if isinstance(text, BrokenFile):
-        raise CannotTell
-    if found.broken is not None:
-        return found.broken
-    lines = text.replace("\r\n", "\n").split("\n")
-    tree = _Tree(found.settings, lines).dictionary("", found.document)
-    body = ast.Module(body=[], type_ignores=[])
-    return tree, Module(ParsedFile(path, body, text, lines), NameScope(body))
 
 
 class _Span(TypedDict):

@@ -118,6 +118,7 @@ class _Reader:
             own_refusals=own_refusals(self.source.tree, self.source.path) if flags else (),
             idioms=self._idioms(),
             opens_broken=tuple(self.values.files.broken.values()),
+            repeated_keys=tuple(self.values.files.repeated_keys),
         )
 
     def _idioms(self) -> dict[str, Observed]:
