@@ -69,7 +69,7 @@ def reward_column_dropped(training: Training, packages: Packages) -> Judgement:
         return
     rows = training.rows
     for function in training.reward_functions:
-        for parameter in function.required:
+        for parameter in dict.fromkeys((*function.required, *function.demanded)):
             absent = rows is not None and rows.complete and parameter not in rows.columns
             if absent or parameter in {*_KEPT, *_NEVER, *passed(packages)}:
                 continue
