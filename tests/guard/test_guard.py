@@ -191,7 +191,7 @@ def test_trackers_that_are_active_are_told(run, monkeypatch, capsys) -> None:
     guard = Guard(Options(), rank=0, run=run)
     guard.alerts.writers = lambda: [writer]
     guard.observe(4, {"loss": math.nan})
-    expected = [("NUM006 `loss` is NaN at step 4", "error")]
+    expected = [("NUM006 `loss` is NaN at step 4, the first one", "error")]
     assert wandb.said == trackio.said == expected
     assert [(each[0], each[2]) for each in board] == [("doctor/alarms", 4)]
     wandb.run = None  # type: ignore[assignment]

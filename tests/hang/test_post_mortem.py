@@ -27,12 +27,12 @@ GUARDED = (
     READY
     + """
 from doctor.monitors.guard.guard import Guard
-from doctor.monitors.guard.stuck import Watch
+from doctor.monitors.guard.stuck import StuckWatch
 from doctor.run.folder import RunDir
 import os, time
 run = RunDir(os.environ["DOCTOR_RUN_DIR"])
 guard = Guard(run=run)
-watch = Watch(guard, at_least_s=1.0, first_s=1.0)
+watch = StuckWatch(guard, at_least_s=1.0, first_s=1.0)
 watch.beat(1)
 ready("stands")
 def waits_for_nobody(batch):

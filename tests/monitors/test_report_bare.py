@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -151,7 +152,7 @@ def test_without_a_gpu_the_report_shows_the_host(bare: Path, tmp_path: Path) -> 
     (run,) = (tmp_path / "doctor-runs").glob("2*")
     shown = subprocess.run(
         [str(bare), "-m", "doctor", "report", str(run)], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        check=False,
+        check=False, env={**os.environ, "COLUMNS": "160"},  # narrower, the heads are folded
     )  # fmt: skip
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "no GPU sampled" in shown.stdout or "GPU" in shown.stdout

@@ -32,7 +32,7 @@ def headlines(tmp_path: Path, prepared: Prepared, text: str) -> dict[str, str]:
     ("text", "told"),
     [
         (EXTENSION, "/root/.cache/torch_extensions/py310_cu118 may be locked"),
-        (RENDEZVOUS, "not all of them came"),
+        (RENDEZVOUS, "not all of them arrived"),
         (COMMUNICATOR, "data between the GPUs may not arrive"),
         (CONNECTED + NOT_BEGUN, "after NCCL connected 2 ranks"),
     ],
