@@ -46,6 +46,9 @@ def main():
     )  # fmt: skip
     trainer.train()
     print(f"rank {RANK} finished")
+    # gloo's threads otherwise run until the interpreter is gone, and now and then end the process with SIGABRT
+    # https://docs.pytorch.org/docs/stable/distributed.html#shutdown
+    torch.distributed.destroy_process_group()
 
 
 if CASE == "hangs":
