@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from doctor import data
 from doctor.base.evidence import Observed
-from doctor.base.opened import NotSeen
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Skip, Where, found
@@ -94,10 +93,7 @@ def learning_rate_far_from_the_method(
 
 def _is_tiny(model: Model | None) -> bool:
     """Whether a model is so small that greater rates are right for it: usual ones fall with the size."""
-    try:
-        return model is not None and model.parameters is not None and model.parameters < TINY
-    except NotSeen:
-        return False
+    return model is not None and model.parameters is not None and model.parameters < TINY
 
 
 def _told_by(packages: Packages | None) -> str:
