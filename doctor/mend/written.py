@@ -9,7 +9,8 @@ import tokenize
 from collections import Counter
 from typing import Any
 
-_PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")  # a YAML word that needs no quotes, if it is none of these
+#: a YAML word that needs no quotes, if it is none of these; `.0` is a number
+_PLAIN = re.compile(r"(?!\.[0-9_])[A-Za-z_./][A-Za-z0-9_./-]*")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "~"])
 
 

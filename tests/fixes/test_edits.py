@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doctor.base.evidence import Observed, Place
@@ -205,6 +205,8 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=30))
+@example(".0")
+@example("._1")
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
