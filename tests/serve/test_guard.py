@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -248,7 +249,10 @@ def test_a_dead_engine_is_told_with_the_doctors_diagnosis(monkeypatch: pytest.Mo
     error = type("EngineDeadError", (Exception,), {})("See stack trace (above) for the root cause.")
     answer = ask(Application(error=error))
     assert (answer.status, answer.error["cause"]["id"]) == (500, "MEM6839/unknown_phase")
-    events = "".join(each.read_text() for each in tmp_path.glob("events/*"))
+    end = time.monotonic() + 20  # a thread of its own writes it, so that no disk holds an answer up
+    while not (events := "".join(each.read_text() for each in tmp_path.glob("events/*"))).endswith("\n"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
     assert json.loads(events)["data"]["engine_dead"] is True
 
 
