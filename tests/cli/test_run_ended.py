@@ -52,6 +52,17 @@ def test_a_run_that_went_well_says_nothing(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("patient")
+def test_the_command_of_a_run_is_nobodys_word_on_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = 'for i in range(12): print({"loss": 2 - i / 12, "learning_rate": 1e-5, "epoch": i / 12})'
+    run = RunDir(made(tmp_path, NAME, "python3", "-c", code, code=0))
+    rows = [{"loss": 2 - step / 12, "learning_rate": 1e-5, "epoch": step / 12} for step in range(12)]
+    run.console.write_text("\n".join(map(str, [*rows, {"train_runtime": 3.0}])) + "\n")
+    assert not said(run, capsys)
+
+
+@pytest.mark.usefixtures("patient")
 def test_a_run_without_logs_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = RunDir(tmp_path / NAME)
     run.path.mkdir()

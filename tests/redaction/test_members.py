@@ -107,7 +107,7 @@ INNOCENT = (
     "user pass rate 0.53",
     "user: 12 pass: 3",
     "username=bob pass=3",
-    "pwd: /root/work",
+    "pwd: /srv/work",
 )
 
 

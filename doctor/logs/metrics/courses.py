@@ -63,7 +63,7 @@ def judged(
     found = live.courses
     short = case.lines <= _EXCERPT and not (case.failures or case.exits)
     # whoever quotes lines to the end quotes a run that is over, unless words beside it say what ails it
-    excerpt = short and not (end_of(case) and not case.given.text)
+    excerpt = short and not (end_of(case) and not case.given.said)
     if not (found or short):
         return (), ()
     try:
@@ -94,7 +94,7 @@ def settings_of(case: Case) -> dict[str, object]:
     quoted = _quoted(case)
     told |= {name: value_of(value) for name, value in settings_in(quoted).items()}
     told |= {match["name"]: value_of(match["value"]) for match in _OVERRIDE.finditer(quoted)}
-    if programs := " ".join(dict.fromkeys(_PROGRAMS.findall(f"{quoted}\n{case.given.text[:20_000]}"))):
+    if programs := " ".join(dict.fromkeys(_PROGRAMS.findall(f"{quoted}\n{case.given.said[:20_000]}"))):
         told[PROGRAM] = programs
     for text in case.given.text.splitlines()[:5_000]:
         for pattern in (_OPTION, _FLAG):
@@ -122,7 +122,7 @@ def _quoted(case: Case) -> str:
 def _words(case: Case) -> str:
     """All that a person quotes and says."""
     told = (text[:2_000] for kept in case.kept for _, text in kept)
-    return "\n".join((*told, case.given.text[:20_000]))
+    return "\n".join((*told, case.given.said[:20_000]))
 
 
 def _is_command(text: str) -> bool:
@@ -144,7 +144,7 @@ def compared(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
     """What context, or a note within a short log, says of the same metric in another run."""
     yield from _labelled(case, found)
     name = case.given.names[0] if case.given.names else ""
-    for number, text in enumerate(case.given.text.splitlines()[:2_000], 1):
+    for number, text in enumerate(case.given.said.splitlines()[:2_000], 1):
         yield from _of_sentence(text[:600], found, Observed.quoted(name, text.strip()[:300], number))
     if case.lines <= _EXCERPT:
         for source, kept in enumerate(case.kept):

@@ -32,12 +32,16 @@ _MOST = 4_000
 
 @record
 class Given:
-    """Context as given: facts by name, versions by distribution, settings by their own names, and the text itself."""
+    """Context as given: facts by name, versions by distribution, settings by their own names, and the text itself.
+
+    `said` is that of files in which a person may say something: not of JSON, as the doctor saves facts and runs.
+    """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+    said: str = ""
     names: tuple[str, ...] = ()
 
 
@@ -58,7 +62,8 @@ def read(paths: Iterable[Path]) -> Given:
         names.append(str(path))
     text = "\n".join(texts)
     versions = _versions(facts, text)
-    return Given(facts, versions, settings_in(text), text, tuple(names))
+    said = "\n".join(each for each in texts if not each.lstrip().startswith(("{", "[")))
+    return Given(facts, versions, settings_in(text), text, said, tuple(names))
 
 
 def _text(path: Path) -> str:
