@@ -104,10 +104,11 @@ def _alarmed(session: Session) -> RunDir | None:
 def _examined(run: RunDir, session: Session, language: str) -> tuple[Diagnosis | None, Outcome | None]:
     """What the post-mortem says of a pass that failed; its own command is the user's, without what stood around it."""
     from doctor.logs.gathered import LogNotReadable
+    from doctor.logs.metrics.courses import OF_REHEARSAL
     from doctor.logs.postmortem import examine
     from doctor.logs.read.layouts import NoLogs
 
-    run.write_run(argv=list(session.argv))
+    run.write_run(argv=list(session.argv), **{OF_REHEARSAL: True})
     try:
         done = examine((str(run.path),), language=language, run_dir=str(run.path), context=(run.run_json,))
     except (NoLogs, LogNotReadable) as error:

@@ -40,6 +40,8 @@ _PROGRAMS = later(
 )
 #: lines of a log that may hold a sentence of its owner
 _EXCERPT = 60
+#: what the record of a pass of a rehearsal holds: its few steps are an excerpt of the run to come, whatever ended it
+OF_REHEARSAL = "doctor_rehearsal"
 
 _OTHER = later(
     r"(?i)\b(?:with|without|under|using|before|after|in|on)\s+(?P<other>(?!the same\b)[A-Za-z][^\s:,;]{1,60}"
@@ -63,7 +65,8 @@ def judged(
     found = live.courses
     short = case.lines <= _EXCERPT and not (case.failures or case.exits)
     # whoever quotes lines to the end quotes a run that is over, unless words beside it say what ails it
-    excerpt = short and not (end_of(case) and not case.given.said)
+    over = end_of(case) and not case.given.said and OF_REHEARSAL not in case.given.config
+    excerpt = short and not over
     if not (found or short):
         return (), ()
     try:
