@@ -17,16 +17,17 @@ from typing import Any, Iterable, Optional, Sequence
 from doctor.base.key_blocks import MASK, without_keys
 from doctor.base.patterns import later
 from doctor.base.secret_forms import FORMS, Form
+from doctor.base.secret_looks import is_harmless, is_secret
 from doctor.base.secret_members import SIGNS, collects, is_member, members_in
-from doctor.base.secret_names import is_bare, is_secret_name, is_short, words_of
+from doctor.base.secret_names import is_secret_name, is_weak
 
 # names -------------------------------------------------------------------------------------------------------------
 
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
-    "key", "secret", "token", "passw", "passphrase", "passcode", "_pass", "-pass", ".pass",
-    "sshpass", "storepass", "keypass", "bearer", "pwd", "pw", "wort", "credential", "auth", "cookie", "webhook",
-    "jwt", "密码", "口令", "密钥", "令牌",
+    "key", "secret", "token", "pass", "bearer", "pw", "wort", "credential", "auth", "cookie", "webhook", "jwt", "psk",
+    "sk=", "sk:", "sk ", 'sk"', "sk'", "ak=", "ak:", "ak ", 'ak"', "ak'", "sk\\", "ak\\",
+    "密码", "口令", "密钥", "令牌", "密碼", "パスワード", "비밀번호", "парол", "contrase", "senha", "hasło",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
 _QUOTE = r"(?:\\{0,4}[\"'`]|&quot;|&#3[49];)"
@@ -41,7 +42,7 @@ _NAMED = (
     # `name = X\nvalue = Y` of containers' settings
     (
         later(
-            rf"(?i)\bname{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
+            rf"(?i)\b(?:name|key){_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
             rf"{_QUOTE}?value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}"
         ),
         ("value",),
@@ -49,7 +50,7 @@ _NAMED = (
     # `name: |`, and the value in the lines below it
     (
         later(
-            rf"(?<![\w.\-])(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}}){_QUOTE}?:[ \t]{{0,4}}"
+            rf"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{{0,120}}){_QUOTE}?:[ \t]{{0,4}}"
             r"[|>][+\-\d]{0,2}(?:\r?\n|\\{1,4}n)[ \t]{1,40}"
         ),
         (": |", ": >"),
@@ -57,7 +58,7 @@ _NAMED = (
     # `name = """value"""`
     (
         later(
-            r"(?<![\w.\-])(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{0,120})\s{0,4}[:=]\s{0,4}"
+            r"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{0,120})\s{0,4}[:=]\s{0,4}"
             r"(?:\\{0,4}\"\\{0,4}\"\\{0,4}\"|\\{0,4}'\\{0,4}'\\{0,4}')(?:\\{1,4}n|\n)?[ \t]{0,40}"
         ),
         ('"""', "'''", '\\"\\"\\"'),
@@ -78,7 +79,7 @@ _NAMED = (
     # `name = value`, `name: value`, `"name": "value"`, `name => value`, `environ["name"] = "value"`
     (
         later(
-            rf"(?<![\w.\-])-{{0,2}}(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
+            rf"(?<![\w.\-])-{{0,2}}(?P<name>[^\W\d][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
             r"(?:=(?!=)>?|[:\uff1a](?!:)=?)(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|\s{0,4})"
             r"(?:[&!][\w!.:\-]{1,60}[ \t]{1,4})?"
             r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()\s{0,2}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
@@ -86,7 +87,7 @@ _NAMED = (
         ("=", ":", "\uff1a"),
     ),
     # `--name value`, `-name value`
-    (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{2,80})[ \t]{1,4}(?!-)"), ("-",)),
+    (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{1,80})[ \t]{1,4}(?!-)"), ("-",)),
     # `("name", "value")`, as headers are written
     (
         later(
@@ -95,26 +96,44 @@ _NAMED = (
         (",",),
     ),
     (later(r"<(?P<name>[A-Za-z_][\w.\-]{2,80})>"), ("</",)),
+    # `<name>NAME</name> <value>value</value>`
+    (
+        later(
+            r"(?i)<(?:name|key)>\s{0,4}(?P<name>[A-Za-z_][\w.\-]{1,80})\s{0,4}</(?:name|key)>(?:\s|\\{1,4}n){0,40}<\w{1,20}>\s{0,4}"
+        ),
+        ("</",),
+    ),
+    # a row of a table, or an arrow; a word without a digit is a heading
+    (
+        later(
+            r"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{0,120})(?:\s{0,60}[|\u2502\u2503]|\s{0,4}(?:->|\u2192|\u21d2))\s{0,60}"
+            r"(?=[^\s\d|]{0,80}\d)"
+        ),
+        ("|", "\u2502", "\u2503", "->", "\u2192", "\u21d2"),
+    ),
+    # `name == "value"`, of letters of both sizes and a digit
+    (
+        later(
+            rf"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{{0,120}})(?:{_QUOTE}[\])]{{1,2}})?\s{{0,4}}[!=]=\s{{0,4}}"
+            r"(?=[bruBRU]{0,2}\\{0,4}[\"'](?=[^\"'\s\d]{0,80}\d)(?=[^\"'\sA-Z]{0,80}[A-Z])(?=[^\"'\sa-z]{0,80}[a-z]))"
+        ),
+        ("==", "!="),
+    ),
+    # `name: type = "value"`
+    (
+        later(
+            r"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{0,120})\s{0,2}:\s{0,2}[A-Za-z_][\w.\[\], |]{0,60}?\s{0,2}=\s{0,2}"
+            r"(?=[bruBRU]{0,2}\\{0,4}[\"'])"
+        ),
+        ("=",),
+    ),
+    # in an address, escaped
+    (later(r"(?i)(?P<name>[A-Za-z_][\w.\-]{1,80})%3[ad](?:%20|\+|%22){0,2}"), ("%3",)),
 )
 _GROUPS = ("e", "d", "q", "h", "t", "w")
 
-#: values that say only whether something is there, hold its place in an example, or name where it is taken from
-_HARMLESS = later(
-    r"(?i)(?:\*.*|[|>][+\-\d]{0,2}|\.\.\..*|x{3,}|empty|none|null|nil|nan|(?:un)?set|true|false|yes|no|on|off|auto|default|optional|required|"
-    r"redacted|hidden|missing|invalid|not|[\w.\-]{1,80}:|\[?redacted\]?|-?\d{1,6}(?:\.\d{0,6})?|[<\[({].*|\$.*|%.*|os\.environ.*|os\.getenv.*|getenv.*|"
-    r"(?:self|args|cfg|config|opts?|settings|cls|kwargs|env)[.\[].*|(?:Optional|Union|Annotated|Literal|List|Dict)\[.*|"
-    r"str|bool|int|bytes|Any|SecretStr.*|\w{1,40}\.(?:py|pyi|cc?|cpp|cu|h):?\d*|oc\.env.*|@.*|file:.*|env:.*|value|await|lambda|new)\Z"
-)
 #: of what stands for itself in a command or a configuration whatever its name is
 _SWITCHES = frozenset({"true", "false", "yes", "no", "none", "null", "auto", "0", "1", ""})
-#: a word behind `token:` that is a piece of a vocabulary or of a sentence, not a credential
-_LOOKS_MADE = later(r"(?=[A-Za-z_\-+/=.]{0,400}[0-9])[\w\-+/=.:~]{8,}\Z|[\w\-+/=.]{16,}\Z")
-#: a number with its unit, or a shape
-_MEASURE = later(r"[-+]?[0-9.,]{1,20}(?:e[-+]?[0-9]{1,3})?\s?(?:[A-Za-z%\u00b5\u03bc]{1,3}|x[0-9]{1,6})?\Z")
-#: a path in the place of a secret: of a file that holds it
-_PATH = later(r"(?:~|\.{1,2}|/[a-z]{2,20})(?:/[\w.\-]+)+/?\Z|[A-Za-z]:\\[\w.\\\-]+\Z")
-#: a call or an attribute in a line of code
-_CODE = later(r"[A-Za-z_][\w.]{0,80}\(.*\Z")
 
 _HOME_PATH = later(r"(?<![A-Za-z0-9_./~-])(/home/|/Users/|[A-Z]:\\Users\\)(?!\*\*\*)[^/\\\s'\"]+")
 _HOME_SIGNS = ("/home/", "/Users/", ":\\Users\\")
@@ -200,7 +219,7 @@ def without_secrets(words: Mapping[str, str], text: str) -> tuple[dict[str, str]
 
 def secrets_of_environment() -> list[str]:
     """Values of this process's variables that are secrets by name and look like one."""
-    named = (value for name, value in os.environ.items() if is_secret_name(name) and not is_harmless(name, value))
+    named = (value for name, value in os.environ.items() if is_secret(name, value))
     return [value for value in named if len(value) >= _LONG and any(each.isdigit() for each in value)]
 
 
@@ -247,7 +266,16 @@ def _without_form(form: Form, text: str, taken: list[str]) -> str:
         start, (first, last) = match.start(), match.span("s")
         return f"{match[0][: first - start]}{MASK}{match[0][last - start :]}"
 
-    return form.pattern.sub(masked, text)
+    for _ in range(_MOST_AGAIN):
+        shown = form.pattern.sub(masked, text)
+        if shown == text:
+            break
+        text = shown
+    return text
+
+
+#: of a command that takes several secrets, each match reaches up to the first that still stands there
+_MOST_AGAIN = 20
 
 
 def _without_values(named: re.Pattern[str], text: str, taken: list[str]) -> str:
@@ -256,33 +284,19 @@ def _without_values(named: re.Pattern[str], text: str, taken: list[str]) -> str:
     shown = place = 0
     while (match := named.search(text, place)) is not None:
         place = match.end()
-        if not is_secret_name(match["name"]):
+        if not (is_secret_name(match["name"]) or is_weak(match["name"])):
             continue
         value = _VALUE.match(text, place)
         if value is None:
             continue
         group = next(each for each in _GROUPS if value[each] is not None)
-        if not is_harmless(match["name"], value[group]):
+        if is_secret(match["name"], value[group]):
             taken.append(value[group])
             out += (text[shown : value.start(group)], MASK)
             shown = value.end(group)
         place = max(value.end(group), place + 1)
     return "".join((*out, text[shown:]))
 
-
-def is_harmless(name: str, value: str) -> bool:
-    """Whether the value under a secret's name is a switch, a number, a place to look at, or code."""
-    if _HARMLESS.match(value) or _PATH.match(value) or _CODE.match(value):
-        return True
-    if is_bare(name) and not _LOOKS_MADE.match(value):
-        return True
-    if is_short(name) and _MEASURE.match(value):
-        return True
-    own = words_of(value) if len(value) < _LONGEST_NAME else []
-    return bool(own) and set(own) <= set(words_of(name))
-
-
-_LONGEST_NAME = 40
 
 # values -----------------------------------------------------------------------------------------------------------
 
@@ -295,7 +309,7 @@ def hide(name: str, text: str) -> str:
         text: its value.
 
     """
-    if is_secret_name(name) and text and not is_harmless(name, text):
+    if is_secret(name, text):
         return MASK
     return redact_text(text, homes=False)
 
@@ -311,6 +325,8 @@ def redact_variable(name: str, value: str, *, homes: bool = True) -> str:
     """Value of an environment variable fit to be shown: secrets become "set" or "unset"."""
     if is_secret_name(name) and (not value or value.lower() not in _SWITCHES):
         return "set" if value else "unset"
+    if is_secret(name, value):
+        return "set"
     return redact_text(value, homes=homes)
 
 
@@ -361,15 +377,14 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
     option: Optional[str] = None
     for word in argv:
         name, value = _assigned(word)
-        if option is not None and not word.startswith("-"):
-            shown.append(word if is_harmless(option, word) else MASK)
-            option = None
+        asked, option = option, None
+        if asked is not None and not word.startswith("-") and is_secret(asked, word):
+            shown.append(MASK)
             continue
-        option = None
-        if name and value is not None and is_secret_name(name) and not is_harmless(name, value):
+        if name and value is not None and is_secret(name, value):
             shown.append(f"{word[: -len(value)] if value else word}{MASK}")
             continue
-        if name and word.startswith("-") and value is None and is_secret_name(name):
+        if name and word.startswith("-") and value is None and (is_secret_name(name) or is_weak(name)):
             option = name
         inside = len(word) > _SHORTEST and any(word in secret for secret in known if " " in secret)
         shown.append(MASK if inside else without(redact_text(word, homes=False), known, parts=False))

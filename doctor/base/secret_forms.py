@@ -131,6 +131,13 @@ _SERVICES = (
     _token("shp(?:at|ca|pa|ss)_", r"[a-fA-F0-9]{32}", "shpat_", "shpca_", "shppa_", "shpss_"),
     _token("sq0(?:atp|csp)-", rf"{_W}{{22,}}", "sq0"),
     _form(r"(?<![0-9A-Za-z])(?:bot)?\d{8,10}:(?P<s>A[\w\-]{34})(?![\w\-])", ":a"),  # Telegram
+    _form(r"(?i)api\.telegram\.org/bot(?P<s>\d{6,12}:[\w\-]{10,80})", "api.telegram.org"),
+    # https://docs.anaconda.com/anaconda.org/user-guide/token/
+    _form(r"(?i)://[\w.\-]{1,120}/t/(?P<s>(?=[^\s/\d]{0,80}\d)(?:[a-z]{2}-[0-9a-f\-]{36}|[A-Za-z0-9]{20,200}))/",
+          "/t/"),
+    # https://jupyter-server.readthedocs.io/en/latest/operators/public-server.html#preparing-a-hashed-password
+    _form(r"(?<![\w:])(?:sha1|sha256|md5|argon2):(?P<s>[0-9a-f]{8,16}:[0-9a-f]{32,64})(?![0-9A-Za-z])", "sha1:",
+          "sha256:", "md5:", "argon2:"),
     _form(r"(?<![\w\-.])[MNO][A-Za-z\d]{23,27}\.(?P<s>[\w\-]{6}\.[\w\-]{27,40})(?![\w\-])", "."),  # Discord
     # https://developer.work.weixin.qq.com/document/path/91770, https://open.dingtalk.com/document/robots/custom-robot-access
     # https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot
@@ -141,6 +148,9 @@ _SERVICES = (
     _form(r"(?i)webhook\.office\.com/webhookb2/(?P<s>[\w@\-]{16,}/IncomingWebhook/[\w/\-]{16,})", "webhook.office.com"),
     _token("SEC", r"[0-9a-f]{64}(?![A-Za-z0-9])", "sec"),  # DingTalk's signature
     _form(r"(?i)/(?:SCT|SCU)(?P<s>\d{1,9}T[A-Za-z0-9]{16,})(?:\.send)?", "ftqq.com"),  # https://sct.ftqq.com/sendkey
+    _form(r"(?i)/(?:web)?hooks?/(?:[\w\-]{1,40}/){0,4}"
+          r"(?P<s>(?-i:(?=[\w\-]{0,80}\d)(?=[\w\-]{0,80}[A-Z])(?=[\w\-]{0,80}[a-z]))[\w\-]{16,200})",
+          "hook/", "hooks/"),
     _form(r"(?i)hooks\.zapier\.com/hooks/catch/(?P<s>\d{1,12}/[\w/\-]{4,80})", "hooks.zapier.com"),
     _form(r"(?i)maker\.ifttt\.com/\S{1,120}/(?P<s>[\w\-]{16,80})", "maker.ifttt.com"),
     _token(r"pat-(?:na|eu|ap)\d-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "pat-"),  # HubSpot
@@ -206,8 +216,38 @@ _HEADERS = (
           r"[:=,]\s{0,3}[b\"'\\]{0,4}(?P<s>(?!\*\*\*)[^\s\"'\\,;]{4,})", "x-"),
 )  # fmt: skip
 
+
+def _option(options: str, *programs: str) -> Form:
+    """The word behind an option of some programs, or attached to it."""
+    names = "|".join(re.escape(each) for each in programs)
+    return _form(rf"\b(?:{names})\b{_ON}\s(?:{options})[ =]{{0,3}}(?P<s>(?!=|\*\*\*){_WORD})", *programs)
+
+
 #: what only the command in front of it makes a secret
 _COMMANDS = (
+    # https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-utility, https://mosquitto.org/man/mosquitto_pub-1.html
+    _option("-P", "sqlcmd", "bcp", "isql", "mosquitto_pub", "mosquitto_sub", "ipmitool"),
+    # https://net-snmp.sourceforge.io/docs/man/snmpcmd.html
+    _option("-[AX]", "snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"),
+    _option("-k", "ossutil", "ossutil64", "obsutil"),  # https://support.huaweicloud.com/intl/en-us/utiltg-obs/obs_11_0005.html
+    _option("-s", "coscmd"),  # https://www.tencentcloud.com/document/product/436/10976
+    _option("/p:", "xfreerdp", "xfreerdp3", "wfreerdp"),
+    _form(r"\bcurl\b[^\n|;&]{0,300}?\s(?:-b|--cookie)[ =]{0,3}[\"']?(?P<s>[\w.\-]{1,80}=(?!\*\*\*)[^\"'\n]{4,1000})",
+          "curl"),
+    _form(rf"\bnmcli\b{_ON}\spassword\s{{1,3}}(?P<s>{_WORD})", "nmcli"),
+    _form(rf"\blftp\b{_ON}\s(?:-u|--user)[ =]{{1,3}}[^\s,\"']{{1,80}},(?P<s>[^\s\"'*]{{1,400}})", "lftp"),
+    _form(rf"\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{{1,80}}\s+\S{{1,200}}\s+\S{{1,200}}\s+(?P<s>(?!-|\*\*\*){_WORD})",
+          "mc alias", "mc config"),
+    _form(rf"\bpoetry\s+config\s+(?:pypi-token\.\S{{1,80}}|http-basic\.\S{{1,80}}\s+\S{{1,80}})\s+(?P<s>(?!-|\*\*\*){_WORD})",
+          "poetry"),
+    _form(r"\bvault\s+(?:kv\s+(?:put|patch)|write)\s[^\n|;]{0,300}?\s(?!ttl=|policies=)[\w.\-]{1,60}=(?P<s>(?![*@])[^\s\"']{4,400})",
+          "vault"),
+    # name and password behind -u of a program that nobody here knows; digits alone are ids
+    _form(r"(?<=\s)(?:-u|--user|--auth)[ =]{1,3}[\"']?[A-Za-z][\w.@\-]{0,63}:(?P<s>(?=[^\s\d]{0,80}\d)"
+          r"(?=[^\sA-Z]{0,80}[A-Z])(?=[^\sa-z]{0,80}[a-z])[^\s\"'`*/:,;]{6,200})(?=[\s\"']|$)",
+          "-u ", "-u=", "--user", "--auth"),
+    _form(r"\b(?:echo|printf)\s+(?:-[ne]{1,2}\s+)?[\"']?[\w.\-]{1,64}:(?P<s>[^\s\"'*|]{1,400})[\"']?\s*\|"
+          rf"{_ON}\bchpasswd\b", "chpasswd"),
     _form(rf"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b{_ON}\s-p(?P<s>{_WORD})", "mysql", "mariadb"),
     _form(rf"\bngrok\s+(?:config\s+add-)?authtoken\s+(?P<s>{_WORD})", "ngrok"),
     _form(rf"\bsshpass\s+-p\s{{0,3}}(?P<s>{_WORD})", "sshpass"),
@@ -235,7 +275,7 @@ _COMMANDS = (
     _form(rf"\b(?:smbclient|mount\.cifs|rpcclient)\b{_ON}\s-U\s{{1,3}}[^\s%]{{1,80}}%(?P<s>\S{{1,400}})", "smbclient",
           "mount.cifs", "rpcclient"),
     _form(rf"\b(?:echo|printf)\s+(?:-[ne]{{1,2}}\s+)?(?P<s>{_WORD})\s*\|{_ON}"
-          r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|stdin\b|-fd\b|--with-token\b)", "|"),
+          r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|\bkinit\b|stdin\b|-fd\b|--with-token\b)", "|"),
     _form(rf"(?:\blogin\b|\bsudo\s+-S\b|stdin\b|--with-token\b){_ON}<<<\s{{0,3}}(?P<s>{_WORD})", "<<<"),
     _form(rf"\bssh-keygen\b{_ON}\s-[NP]\s{{1,3}}(?P<s>{_WORD})", "ssh-keygen"),
     _form(rf"\bsqlplus\b{_ON}\s[\w.]{{1,60}}/(?P<s>[^\s@*/]{{3,200}})@", "sqlplus"),
@@ -250,6 +290,11 @@ _COMMANDS = (
     _form(r"(?<=\s)-p[ =]?(?P<s>(?=[A-Za-z]{0,60}[0-9])(?=[^A-Z\s]{0,60}[A-Z])"
           r"(?:[a-z]{1,8}(?![a-z])|[A-Z]{1,8}(?![A-Z])|[0-9]{1,8}(?![0-9])){6,60})(?=[\s\"']|$)", "-p"),
     _form(r"\blogin\(\s{0,4}\\{0,4}[\"'](?P<s>(?=[A-Za-z_\-]{0,80}[0-9])[\w\-]{16,400})\\{0,4}[\"']", "login("),
+    # of mail, FTP and object storage: who, and with what
+    _form(r"(?:\.login|\bFTP\([^,()\n]{1,120},|\boss2\.Auth|\bAuthV[24])\(?\s{0,3}\\{0,4}[\"'][^\"'\n]{1,120}"
+          r"[\"']\s{0,2},\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})\\{0,4}[\"']\s{0,2}[,)]",
+          ".login(", "ftp(", "oss2.auth(", "authv2(", "authv4("),
+    _form(r"\bFernet\(\s{0,3}b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[\w\-=]{20,100})", "fernet("),
     _form(r"(?<![\w.])pass:(?P<s>[^\s\"'*][^\s\"']{3,400})", "pass:"),  # openssl's -passin, -passout
     _form(r"(?i)\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+(?P<s>[^\s*]\S{0,400})",
           "machine"),
@@ -260,21 +305,39 @@ _COMMANDS = (
 
 _WORDS = (
     # as people write them into a report; a digit tells them from "the password is wrong"
-    _form(r"(?i)\b(?:password|passwort|kennwort|passphrase|passwd|passcode|pw)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
+    _form(r"(?i)\b(?:password|passwort|kennwort|passphrase|passwd|passcode|pwd?)(?:\s(?:for|of|to)\s[\w.@\-]{1,60})?"
           r"\s(?:is|ist|lautet|was|war|are|were|set to|changed to)(?:\s(?:now|just|still))?[ :]{1,3}[\"'`]?"
           r"(?P<s>(?!(?:base|sha-?|md|utf-?|aes-?)\d)(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(]"
-          r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode", "wort", "pw "),
+          r"[^\s\"'`]{4,200}(?<![.,;:!?)]))", "passw", "passphrase", "passcode", "wort", "pw ", "pwd "),
+    # https://en.wiktionary.org/wiki/password#Translations
+    _form(r"(?i)(?:mot de passe|contrase(?:ñ|n)a|senha|has[lł]o|парол[ьяе]|パスワード|비밀번호)"
+          r"\s{0,2}(?:est|es|é|to|は|는|은|это|—|-)?\s{1,2}[\"'`]?"
+          r"(?P<s>(?=[^\s\d]{0,60}\d)(?=[^\sA-Za-z]{0,60}[A-Za-z])[^\s\"'`:=,;<>(){}\[\]/*]{6,80})",
+          "passe", "contrase", "senha", "has", "парол", "パスワード", "비밀번호"),
     # who, and the password behind a slash or a colon; a word in small letters and a number may be a node or a folder
-    _form(r"(?i)\b(?:log(?:in|on|[- ]in)|logged in|sign[- ]?in|credentials?|creds|anmeldung|账号|帐号|账户|登录)"
-          r"(?: (?:with|as|is|mit|data|details))?\s{0,2}[:=：]?\s{0,2}[\"'`]?[\w.@+\-]{1,64}\s?[/:|]\s?"
+    _form(r"(?i)\b(?:log(?:in|on|[- ]in)|logged in|sign[- ]?in|credentials?|creds|acc(?:oun)?t|anmeldung|"
+          r"账号|帐号|账户|登录)(?: (?:with|as|is|mit|data|details))?\s{0,2}[:=：]?\s{0,2}[\"'`]?"
+          r"[\w.@+\-]{1,64}\s?[/:|]\s?"
           r"(?P<s>(?=[^\s\d]{0,60}\d)(?-i:(?=[^\sA-Z]{0,60}[A-Z])(?=[^\sa-z]{0,60}[a-z])|(?=\w{1,60}[!#$%&*+^~?]))"
-          r"[^\s\"'`/:,;<>(){}\[\]]{5,200})(?![\w/:])", "log", "sign", "cred", "anmeldung", "号", "户", "登录"),
+          r"[^\s\"'`/:,;<>(){}\[\]]{5,200})(?![\w/:])", "log", "sign", "cred", "acc", "anmeldung", "号", "户", "登录"),
+    # the same with a password of small letters and a number, as people make them; neither a machine's name nor a team's
+    _form(r"(?i)\b(?:log(?:in|on|[- ]in)|sign[- ]?in|credentials?|creds|anmeldung|账号|帐号|账户|登录)"
+          r"(?: (?:with|as|is|mit|data|details))?\s{0,2}[:=：]?\s{0,2}[\"'`]?"
+          r"(?!(?:node|host|gpu|server|rank|rack|worker|cluster|hpc|slurm)[a-z\d]{0,20}[/:])"
+          r"[a-z][a-z._\-]{0,40}\s?[/:|]\s?(?P<s>(?!(?:node|host|gpu|rack|rank|run|exp|proj|project|team|group|lab|org|cluster|"
+          r"server|worker|user|room|page|v|scratch|data|step|epoch|stage|port|slot|job|task|queue|part)[a-z]{0,3}\d)"
+          r"[a-z]{4,20}\d{1,6}[!#$%&*+^~?.]{0,3})(?![\w/:.\-])",
+          "log", "sign", "cred", "anmeldung", "号", "户", "登录"),
+    # as an instruction: letters of both sizes and a digit tell it from a word
+    _form(r"(?i)\b(?:password|passwd|passphrase|passcode|passwort|kennwort|pw)\s{1,3}[\"'`]?(?P<s>(?=[^\s\d]{0,60}\d)"
+          r"(?-i:(?=[^\sA-Z]{0,60}[A-Z])(?=[^\sa-z]{0,60}[a-z]))[^\s\"'`:=,;<>(){}\[\]/*]{8,80}(?<![.!?]))",
+          "passw", "passphrase", "passcode", "kennwort", "pw "),
     _form(r"(?i)\b(?:user(?:name)?|login|uid|nutzer|用户名?)\b[^\n]{1,60}?\b(?:pass|pw)\b\s{0,2}[:= ]\s{0,2}[\"'`]?"
           r"(?P<s>(?=[^\s\d]{0,60}\d)[^\s\"'`,;*<$%{(/]{6,200})", "pass", "pw"),
     _form(r"(?:密码|口令)\s{1,3}(?P<s>(?=[A-Za-z_\-!@#]{0,60}[0-9])(?=[0-9_\-!@#]{0,60}[A-Za-z])[\w\-!@#]{6,200})",
           "密码", "口令"),
     _form(r"(?<=\s)--?pw[ \t]{1,4}(?P<s>[^\s\-\"'`*][^\s\"'`]{3,200})", "-pw"),
-    _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
+    _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token|key)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
           r"(?P<s>(?=[A-Za-z_\-+/@!#]{0,80}[0-9])[A-Za-z0-9_\-+/=.@!#]{6,400})",
           "密", "口令", "令牌", "是", "为", "為", "改成"),
     _form(r"(?i)\bpass ?(?:word|phrase)\b[^\n:=]{1,60}:\s{1,3}"
@@ -288,18 +351,22 @@ _WORDS = (
           r"(?P<s>(?=[A-Za-z_\-]{0,80}[0-9])(?=[0-9_\-]{0,80}[A-Za-z])[A-Za-z0-9_\-]{20,400})(?![\w.\-/])",
           "key", "token", "passw", "passphrase", "secret"),
     # name and value as two words of a command
-    _form(r"(?i)(?<![\w.\-])(?:[a-z0-9]{1,20}_){1,4}(?:key|token|secret|password|passwd)[ \t]{1,4}"
+    _form(r"(?i)(?<![\w.\-])(?:[a-z0-9]{1,20}_){1,4}(?:key|token|secret|password|passwd)"
+          r"(?:[ \t]{1,60}|[ \t]?\.{3,60}[ \t]?)"
           r"(?P<s>(?=[A-Za-z_\-+/]{0,80}[0-9])(?=[0-9_\-+/]{0,80}[A-Za-z])[A-Za-z0-9+/=_\-]{16,400})(?![\w.:\-/])",
           "_key", "_token", "_secret", "_passw"),
     # of a connection to a database, which calls a password as shells call their folder
     _form(r"(?i)(?:;|;\s|\{)pwd\s{0,2}=\s{0,2}(?P<s>[^\s;\"'&/~$*][^\s;\"'&]{2,200})", "pwd"),
     _form(rf"(?i)\buser(?:name)?(?:{_Q})?\s{{0,2}}[:=]\s{{0,2}}{_Q}[^\"'\n\\]{{1,80}}{_Q}\s{{0,2}},\s{{0,2}}(?:{_Q})?"
           rf"pass(?:{_Q})?\s{{0,2}}[:=]\s{{0,2}}{_Q}(?P<s>(?!\*\*\*)[^\"'\n\\]{{1,400}}){_Q}", "pass"),
-    _form(r"(?i)\b(?:api|access|secret|private|account)[ \-]key(?: id| provided| is| was| used| set)?(?: is| to| as)?"
+    _form(r"(?i)\b(?:api|access|secret|private|account)[ \-]?key(?: id| provided| is| was| used| set)?(?: is| to| as)?"
           r"\s?[:=]?\s?[\"'`]?(?P<s>(?=[A-Za-z_\-+/*]{0,80}[0-9])[\w\-+/=*.]{8,400})",
-          "i key", "s key", "t key", "e key", "i-key", "s-key", "t-key", "e-key"),
+          "apikey", "accesskey", "secretkey", "i key", "s key", "t key", "e key", "i-key", "s-key", "t-key", "e-key"),
     _form(r"(?i)\b(?:personal access |access |api |auth |bearer |refresh |hub |hf )token(?: is| was)?\s?[:=]?\s?"
           r"[\"'`]?(?P<s>(?=[A-Za-z_\-+/]{0,80}[0-9])[\w\-+/=.]{16,400})", " token"),
+    _form(r"\b[Tt]oken\s[\"'`]?(?P<s>(?=[A-Za-z\-]{0,60}\d)(?=[a-z\d\-]{0,60}[A-Z])(?=[A-Z\d\-]{0,60}[a-z])"
+          r"[A-Za-z0-9\-]{24,400})(?![\w.\-/])",
+          "token "),
     _form(r"(?i)(?<![\w.\-])key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
           r"(?-i:(?=[A-Za-z\-+/=]{0,60}[0-9])(?=[^A-Z\n]{0,60}[A-Z])(?=[^a-z\n]{0,60}[a-z]))[A-Za-z0-9+/=\-]{24,200}"
           r"(?![\w.\-]))", "key"),

@@ -11,22 +11,26 @@ import re
 from collections.abc import Iterator
 
 from doctor.base.patterns import later
+from doctor.base.secret_looks import looks_typed
 from doctor.base.secret_names import HARMLESS_TAILS, OF_KEY, VOCABULARY, is_secret_name, words_of
 
 _MASK = "***"
 #: names of what holds secrets, whatever its members are called
 _SURE = frozenset({"secrets", "passwords", "passwds", "credentials", "creds", "apikeys", "passphrases"})
 #: and of what may hold something else: keys of a mapping, tokens of a tokenizer
-_MAYBE = frozenset({"keys", "tokens", "logins"})
+_MAYBE = frozenset({"keys", "tokens", "logins", "cookies"})
+#: and of what holds users beside how they log in
+_OF_USERS = frozenset({"auth", "logins"})
 #: members that tell whose a secret is, and for what
 _ABOUT = frozenset({
     "user", "username", "region", "url", "uri", "endpoint", "email", "mail", "name", "id", "host", "kind",
+    "algorithm", "audience", "issuer", "flow", "grant",
     "description", "apiversion", "metadata", "namespace", "created", "updated", "role", "scope", "account",
 })  # fmt: skip
 _Q = r"\\{0,4}[\"'`]"
 #: a mapping, a list, or lines that are indented; and a table of TOML or of an INI file
 _OPENING = later(
-    rf"(?<![\w.\-])(?P<name>[A-Za-z_\u4e00-\u9fff][\w.\-]{{0,80}})(?:{_Q}\]?)?\s{{0,4}}(?:=>?|:)\s{{0,4}}"
+    rf"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{{0,80}})(?:{_Q}\]?)?\s{{0,4}}(?:=>?|:)\s{{0,4}}"
     r"(?:(?P<open>[{\[]|(?:dict|OrderedDict|list|tuple)?\()"
     r"|[ \t]{0,8}(?:#[^\n]{0,200})?\r?\n(?P<indent>[ \t]{1,40}|(?=- )))"
     r"|(?:^|[ \t])\[(?P<table>[A-Za-z_][\w.\-\"]{0,80})\][ \t]{0,8}\r?\n",
@@ -51,18 +55,21 @@ _MADE = later(r"(?=[^0-9]{0,80}[0-9])(?=[^A-Za-z]{0,80}[A-Za-z])[\w\-+/=.:~]{8,}
 _RANDOM = later(
     r"(?=[^0-9]{0,200}[0-9])(?:(?=[^a-z]{0,200}[a-z])(?=[^A-Z]{0,200}[A-Z])[\w\-+/=.:~]{12,}|[\w\-]{32,})\Z"
 )
-SIGNS = ("secret", "passw", "credential", "creds", "keys", "tokens", "logins", "passphrases")
+SIGNS = (
+    "secret", "passw", "credential", "creds", "keys", "tokens", "logins", "passphrases", "cookies", "auth:", "auth=",
+    "auth =", 'auth"', "auth'", "auth]",
+)  # fmt: skip
 
 
 def collects(name: str) -> bool | None:
     """Whether the members below a name are secrets: True; None where their values have to look so; False."""
     words = words_of(name)
     last = words[-1] if words else ""
-    if last in _SURE or (last in _MAYBE | {"key", "token"} and is_secret_name(name)):
+    if last in _SURE or (last in _MAYBE - {"cookies"} | {"key", "token"} and is_secret_name(name)):
         return True
     if last in {"password", "passwd", "passphrase", "secret", "credential"}:
         return True
-    return None if last in _MAYBE else False
+    return None if last in _MAYBE | _OF_USERS else False
 
 
 def is_member(above: str, name: str, value: str) -> bool:
@@ -80,6 +87,8 @@ def is_member(above: str, name: str, value: str) -> bool:
     if words_of(above)[-1] == "tokens" and any(each in VOCABULARY for each in words):
         return False
     if sure:
+        return True
+    if words_of(above)[-1] in _OF_USERS and looks_typed(value):
         return True
     if words_of(above)[-1] == "keys" and any(each in OF_KEY for each in words):
         return bool(_MADE.match(value))

@@ -16,12 +16,12 @@ _SECRET = frozenset({
     "kennwort", "pwd", "pw",
     "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
     "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
-    "密钥", "令牌",
+    "密钥", "令牌", "密碼", "パスワード", "비밀번호", "пароль", "contraseña", "contrasena", "senha", "hasło",
 })  # fmt: skip
 #: such words also end longer ones: PGPASSWORD, MYSQLPWD
 _ENDS = (
     "password", "passwd", "passphrase", "pwd", "secret", "apikey", "authtoken", "accesstoken", "secretkey",
-    "accesskey", "privatekey", "密码", "口令", "密钥", "令牌",
+    "accesskey", "privatekey", "密码", "口令", "密钥", "令牌", "密碼", "パスワード", "비밀번호",
 )  # fmt: skip
 #: what makes a `key` a secret: its kind, or the service that it opens
 OF_KEY = frozenset({
@@ -34,7 +34,7 @@ OF_KEY = frozenset({
     "mistral", "groq", "together", "replicate", "gemini", "google", "databricks", "stripe", "twilio", "sendgrid",
     "mailgun", "serpapi", "serper", "tavily", "bing", "exa", "jina", "e2b", "daytona", "judge", "wolfram",
     "cloudflare", "heroku", "datadog", "newrelic", "sentry", "feishu", "dingtalk", "lark", "wecom", "wechat", "ak",
-    "s3", "oss", "minio", "ray", "vllm", "sglang", "litellm", "openrouter",
+    "s3", "oss", "minio", "fernet", "functions", "encrypt", "ray", "vllm", "sglang", "litellm", "openrouter",
 })  # fmt: skip
 #: what such a name may say behind `key`
 _BEHIND_KEY = frozenset({"id", "ids", "data", "value", "b64", "base64", "secret", "json", "pem"})
@@ -44,6 +44,15 @@ _OF_PASS = frozenset({
     "pg", "postgres", "postgresql", "rabbitmq", "ssh", "sudo", "ftp", "http", "https", "proxy", "registry", "docker",
     "git", "svn", "ldap", "es", "elastic", "kafka", "mq", "wifi", "vpn", "cert", "keystore", "truststore",
 })  # fmt: skip
+#: what ends in `pass` and is none
+_NO_PASS = frozenset({"bypass", "compass", "surpass", "trespass", "overpass", "underpass", "encompass"})
+#: what also names a folder, a number or nothing: whether it is a secret its value has to tell
+_WEAK = frozenset({"pwd", "psk", "passe", "sk", "ak"})
+#: whose value a person types, so that it may be a number
+_OF_PASSWORD = (
+    "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd", "密码", "口令", "密碼",
+    "パスワード", "비밀번호", "пароль", "contraseña", "senha",
+)  # fmt: skip
 _TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken"})
 #: a `token` of a vocabulary or a count, by the word before it; and what stands in messages of parsers
 VOCABULARY = frozenset({
@@ -71,7 +80,9 @@ HARMLESS_TAILS = frozenset({
 _FOLDERS = frozenset({"pwd", "oldpwd", "init_cwd", "pwd_dir", "old_pwd"})
 _MOST = 200
 
-_EDGE = later(r"[^0-9A-Za-z\u4e00-\u9fff]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_EDGE = later(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_SEPARATOR = later(r"[\W_]+")
 
 
 def words_of(name: str) -> list[str]:
@@ -85,7 +96,8 @@ def is_secret_name(name: str) -> bool:
     words = words_of(name)
     if not words or name.lower() in _FOLDERS or words[-1] in HARMLESS_TAILS:
         return False
-    if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in words):
+    uncased = [each for each in _SEPARATOR.split(name.lower()) if each]  # also `PaSsWoRd`
+    if any(each in _SECRET or (each.endswith(_ENDS) and each not in _FOLDERS) for each in (*words, *uncased)):
         return words != ["pwd"] or name != name.upper()
     if (
         words[-1] == "auth"
@@ -125,3 +137,18 @@ def is_bare(name: str) -> bool:
 def is_short(name: str) -> bool:
     """Whether the name is two letters that also stand for a measure, a power: a number with a unit is no secret."""
     return words_of(name)[-1:] == ["pw"]
+
+
+@lru_cache(maxsize=4096)
+def is_weak(name: str) -> bool:
+    """Whether the value decides: `pass`, `dbpass`, `pwd`, `sk` and `X_KEY` hold a secret if it looks like one."""
+    words = words_of(name)
+    last = words[-1:]
+    if last == ["key"]:
+        return len(words) > 1
+    return bool(last) and (last[0] in _WEAK or (last[0].endswith("pass") and last[0] not in _NO_PASS))
+
+
+def is_of_password(name: str) -> bool:
+    """Whether the name is of a password or a passphrase, which may consist of digits alone."""
+    return words_of(name)[-1:] != [] and words_of(name)[-1].endswith(_OF_PASSWORD)

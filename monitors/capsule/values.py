@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Optional
 
-from doctor.base.redact import redact_text
+from doctor.base.redact import redact_text, redact_variable
 from doctor.base.secret_names import is_secret_name
 from doctor.monitors.capsule import looks
 from doctor.monitors.capsule.looks import UNTOLD, attribute, class_name, is_of, own
@@ -81,7 +81,7 @@ class Facts:
         if self._secret(name):
             return {"type": cls.__name__, "value": "set" if value else "unset"}
         if cls is str and _NAME.match(value) and not _USERS.search(name):
-            return {**told, "value": redact_text(value)}
+            return {**told, "value": redact_variable(name, value)}
         data = value[:_LONGEST_HASHED]
         data = data.encode("utf-8", "backslashreplace") if cls is str else bytes(data)
         told["sha256"] = hashlib.sha256(data).hexdigest()[:16]

@@ -290,10 +290,88 @@ _SAID: tuple[Row, ...] = (
 )
 
 
+#: and again: programs, tables, other languages and short names
+_TYPED_IN: tuple[Row, ...] = (
+    ("sqlcmd", "sqlcmd -S h -U sa -" + "P ", WORD, 12, " -Q x"),
+    ("mosquitto", "mosquitto_pub -u a -" + "P ", WORD, 12, " -t x"),
+    ("ipmitool", "ipmitool -I lanplus -H h -U root -" + "P ", WORD, 12, " power status"),
+    ("snmp, twice", "snmpwalk -v3 -u a -A Ab3dEf6h -" + "X ", WORD, 12, " h"),
+    ("obsutil", "obsutil config -i=AB12 -" + "k=", WORD, 40, " -e=x"),
+    ("coscmd", "coscmd config -a AB12 -" + "s ", WORD, 32, " -b b"),
+    ("xfreerdp", "xfreerdp /u:a /" + "p:", WORD, 12, " /v:h"),
+    ("nmcli", "nmcli dev wifi connect x pass" + "word ", WORD, 12, ""),
+    ("lftp", "lftp -" + "u alice,", WORD, 12, " sftp://h"),
+    ("mc alias", "mc alias set m http://h:9000 minio ", WORD, 24, ""),
+    ("poetry's token", "poetry config pypi-tok" + "en.x ", WORD, 40, ""),
+    ("poetry's password", "poetry config http-basic.x alice ", WORD, 14, ""),
+    ("vault's last value", "vault kv put kv/x ttl=3 api=Ab3dEf6h b=", WORD, 14, ""),
+    (
+        "kubectl's second literal",
+        "kubectl create sec" + "ret generic x --from-literal=a=Ab3dEf6h --from-literal=b=",
+        WORD,
+        16,
+        "",
+    ),
+    ("-u of an unknown program", "ntfy pub -" + "u alice:", WORD, 14, " topic"),
+    ("a curl's cookie", "curl -" + "b 'sid=", WORD, 24, "' h"),
+    ("chpasswd", "echo 'alice:", WORD, 12, "' | chpass" + "wd"),
+    ("kinit", "echo ", WORD, 12, " | kin" + "it alice"),
+    ("a mail server's login", "smtp.log" + "in('alice@x.example', '", WORD, 12, "')"),
+    ("FTP", "FT" + "P('h', 'alice', '", WORD, 12, "')"),
+    ("object storage", "oss2.Au" + "th('x', '", WORD, 30, "')"),
+    ("Fernet", "Fer" + "net(b'", WORD + "-_", 43, "=')"),
+    ("a channel of conda", "https://conda.example/t/", WORD, 30, "/me"),
+    ("Jupyter's hash", "sha" + "1:0a1b2c3d4e5f:", HEX, 40, ""),
+    ("a hook's address", "https://x.example/ho" + "ok/", WORD, 24, ""),
+    ("a short option", "openxlab log" + "in --s" + "k ", WORD, 30, ""),
+    ("two letters", "VOLC_S" + "K=", WORD, 40, ""),
+    ("two letters in JSON", '{"s' + 'k": "', WORD, 32, '"}'),
+    ("pass alone", "pa" + "ss: ", WORD, 10, ""),
+    ("pass in JSON", '{"user": "a", "pa' + 'ss": "', WORD, 10, '"}'),
+    ("pass at the end of a word", "ansible_become_pa" + "ss=", WORD, 10, ""),
+    ("PASS in an environment", "NEXUS_PA" + "SS=", WORD, 10, ""),
+    ("pwd", '{"p' + 'wd": "', WORD, 10, '"}'),
+    ("capitals in between", "PaSs" + "WoRd=", WORD, 10, ""),
+    ("a service's key", "MINIMAX_K" + "EY=", WORD, 32, ""),
+    ("psk", "ps" + 'k="', WORD, 12, '"'),
+    ("members of auth", "au" + "th: {bob: ", WORD, 10, "}"),
+    ("a list of auth", "au" + "th: [bob, ", WORD, 10, "]"),
+    ("auth's pair in one", "basic_au" + "th: bob:", WORD, 10, ""),
+    ("cookies of a session", "cook" + "ies={'session': '", WORD, 30, "'}"),
+    ("a name and a value in XML", "<name>fs.s3a.secret.k" + "ey</name>\n<value>", WORD, 30, "</value>"),
+    ("attributes of XML", "<add k" + 'ey="Password" value="', WORD, 12, '"/>'),
+    ("a row of a table", "| pass" + "word | ", WORD, 12, " |"),
+    ("a row of a drawn table", "│ wandb_k" + "ey │ ", HEX, 40, " │"),
+    ("a row with dots", "hub_tok" + "en ........... ", WORD, 30, ""),
+    ("an arrow", "pass" + "word -> ", WORD, 12, ""),
+    ("a comparison", "environ['X_TOK" + "EN'] == '", WORD, 24, "'"),
+    ("an annotated default", "hub_tok" + "en: Optional[str] = '", WORD, 24, "'"),
+    ("an escaped sign", "pass" + "word%3D", WORD, 12, ""),
+    ("a password that begins oddly", "pass" + "word: @", WORD, 12, ""),
+    ("an instruction", "use pass" + "word ", WORD, 12, " to get in"),
+    ("an account", "account bob / ", WORD, 12, ""),
+    ("a word of German", "Das Pass" + "wort lautet: ", WORD, 12, ""),
+    ("a word of French", "mot de pas" + "se : ", WORD, 12, ""),
+    ("a word of Spanish", "la contra" + "seña es ", WORD, 12, ""),
+    ("a word of Russian", "пар" + "оль: ", WORD, 12, ""),
+    ("a word of Japanese", "パスワ" + "ードは ", WORD, 12, ""),
+    ("a word of Korean", "비밀" + "번호: ", WORD, 12, ""),
+    ("a key, Chinese", "我的 API k" + "ey 是 ", WORD, 30, ""),
+)
+
+
 @cache
 def all_planted() -> tuple[Planted, ...]:
     """Every form, in a stable order."""
-    return (*_rows(_TOKENS), *_rows(_AROUND), *_rows(_LATER), *_rows(_SAID), *_json_web_tokens(), *_private_keys())
+    return (
+        *_rows(_TOKENS),
+        *_rows(_AROUND),
+        *_rows(_LATER),
+        *_rows(_SAID),
+        *_rows(_TYPED_IN),
+        *_json_web_tokens(),
+        *_private_keys(),
+    )
 
 
 @cache

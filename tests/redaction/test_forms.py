@@ -112,7 +112,10 @@ UNITS = (
     "authorization: ", "密码:", "machine a login b ", "x:5432:", "&quot;", "\x1b[", " ", "\t\n", "-us1", "SG.",
     "-p ", "-pA1", "login('", "<<< ", "echo a|", "password is ", "token是", "token a: ", "_key a", ";pwd=",
     "user='a', ", "&a ", "http -a b:", "@", "a:b@", "a:bcd", "pass:", "hooks.slack.com/services/", "wandb login ",
-    "=", "''", '"\\',
+    "pass: a1", "|", "a|1", "x -> ", "login a/b1", "auth: {", "a: b = ", "a == '", "%3D", "token A1a", "-u a:",
+    "/hook/", "vault write a b=c ", "mc alias set ", "пароль ", "contraseña ",
+    "_key ....", "curl -b a=", "/t/", 'name="x" ',
+    "key ", "=", "''", '"\\',
 )  # fmt: skip
 
 

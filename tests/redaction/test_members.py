@@ -42,9 +42,45 @@ FORMS = {
     "credentials": f"credentials:\n  provider: s3\n  value: {ONE}",
     "tokens": '{"tokens": {"mirror": "tR4vbn9Wq2Mz71qLp0x"}}'.replace("tR4vbn9Wq2Mz71qLp0x", ONE + ONE),
     "German": f"Kennwort: {ONE}",
+    "members of auth": f"auth:\n  bob: {ONE}\n",
+    "members of auth in TOML": f'[auth]\nbob = "{ONE}"',
+    "a pair of tuples": f"{{'auth': ('bob', '{ONE}')}}",
+    "a user and pass below each other": f"user: eve\npass: {ONE}",
     "escaped JSON": json.dumps(json.dumps({"keys": {"openai": ONE}})),
 }
+#: as people type them: a word in small letters and a number
+WORDS_AND_NUMBERS = (
+    "login a/{}", "login: bob/{}", "login bob:{}", "creds: root:{}", "credentials root/{}", "pass: {}", "PASS={}",
+    "db_pass = '{}'", "user=bob pass={}", '{{"pass": "{}"}}', "auth: {{bob: {}}}",
+    "registry_auth: {{user: bob, pass: {}}}",
+)  # fmt: skip
 INNOCENT = (
+    "PASS: test_reward_v2",
+    "forward_pass: 12.3ms backward_pass: 25.1ms",
+    "first_pass=step100 second_pass: epoch3 pass=FuseConv2d pass: conv_bn_fuse2 compile pass: AOTAutograd2",
+    "bypass=layer12 compass: n45w pass_rate: 0.53 eval/pass@1 -> 0.412",
+    "| pass@1 | 0.53 |",
+    "| token | 151643 |",
+    "│ max_new_tokens │ 4096 │",
+    "task=gsm8k1 mask=causal2d disk: nvme0n1 sk: 12 ak=3 --sk 3 risk: low2high",
+    "auth: {type: oauth2, url: https://h/auth}",
+    "auth=oauth2 authors: [alice1, bob22]",
+    "pwd: run_2024_v1",
+    '{"pwd": "exp2024"}',
+    "login hpc1/scratch7",
+    "login alice/team42",
+    "login login01:22",
+    "logged in as alice/proj2",
+    "docker run -u root:docker img; docker run --user app:group1 img",
+    "cookies: {'theme': 'dark'}",
+    "assert hparams['token'] == 'image_token_1'",
+    "if secret != 'x': pass",
+    "token = tokenizer.eos_token_id",
+    'cache_key: model_layers_0_self_attn_v2 sort_key=reward1 key == "layers.0"',
+    "https://discuss.pytorch.org/t/ddp-hangs-on-allreduce-2024/12345/7",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "password: ${DB_PASS1} password: %(db_Pass1)s password: @/run/secrets/Db1",
+    "password authentication1 is off",
     "pw: 250W",
     "pw=12.5 kW",
     "gpu pw: 300",
@@ -121,6 +157,14 @@ def test_it_goes(text: str) -> None:
     assert secrets_in(text)
 
 
+@pytest.mark.parametrize("form", WORDS_AND_NUMBERS)
+@pytest.mark.parametrize("typed", ["hunter2", "dragon77", "sesame1!"])
+def test_what_people_type_goes(form: str, typed: str) -> None:
+    shown = redact_text(form.format(typed))
+    assert typed not in shown
+    assert redact_text(shown) == shown
+
+
 @pytest.mark.parametrize("text", INNOCENT)
 def test_it_stays(text: str) -> None:
     assert redact_text(text, homes=False) == text
@@ -129,6 +173,7 @@ def test_it_stays(text: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [{"keys": {"openai": ONE}}, {"secrets": {"a": {"b": ONE}}}, {"api_keys": [ONE, TWO]}, {"pw": ONE},
+     {"auth": {"bob": ONE}}, {"pass": ONE}, {"smtp_mailpass": ONE},
      {"credentials": {"provider": "s3", "value": ONE}}, {"passwords": [{"eve": ONE}]}],
 )  # fmt: skip
 def test_as_a_value(value: object) -> None:
