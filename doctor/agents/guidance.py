@@ -12,6 +12,8 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
+from doctor.base.whole_file import write_whole
+
 NAME = "grpo-doctor"
 #: where a skill lies, below a project or a home
 PLACES = (Path(".agents", "skills", NAME, "SKILL.md"), Path(".claude", "skills", NAME, "SKILL.md"))
@@ -53,7 +55,7 @@ def install(top: Path) -> list[Path]:
             raise NotOursError(str(place))
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(skill(), encoding="utf-8")
+        write_whole(place, skill())
     return places
 
 

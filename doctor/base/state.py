@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from doctor.base.whole_file import write_whole
+
 
 def state_folder(cwd: Path) -> Path:
     """Folder for one working directory: ``$XDG_STATE_HOME/grpo-doctor/<hash>``."""
@@ -24,9 +26,7 @@ def keep_last(command: str, cwd: Path, report: dict[str, Any]) -> None:
     """
     folder = state_folder(cwd)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = folder / f".{command}.{os.getpid()}.tmp"
-    temporary.write_text(json.dumps(report), encoding="utf-8")
-    temporary.replace(folder / f"{command}.json")
+    write_whole(folder / f"{command}.json", json.dumps(report))
 
 
 def read_last(command: str, cwd: Path) -> dict[str, Any] | None:

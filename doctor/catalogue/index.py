@@ -27,6 +27,7 @@ from typing import Any
 from doctor.base.garbage import without_garbage_collection
 from doctor.base.record import record, replace, restored, unusual
 from doctor.base.tabled import columns_of, rows_of
+from doctor.base.whole_file import write_whole
 from doctor.catalogue.check import wanted_facts
 from doctor.catalogue.malformed import CHINESE, CatalogueError
 from doctor.catalogue.problem import AREA_OF, ERROR, INFO, ROW, WARNING, Severity
@@ -770,8 +771,6 @@ def _keep(path: Path, data: bytes) -> None:
     """Write it for next time; a read-only home costs only the rebuilding."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        write_whole(path, data)
     except OSError:
         return

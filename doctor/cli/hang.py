@@ -53,9 +53,10 @@ def command(target: str, page: Path | None, form: str, lang: str | None) -> int:
         return told.does_of(hang.nodes.get(raw["pid"]), language)
 
     if page is not None:
+        from doctor.base.whole_file import write_whole
         from doctor.render import hang as drawn
 
-        page.write_text(drawn.page(data, language, edge, does), encoding="utf-8")
+        write_whole(page, drawn.page(data, language, edge, does))
     if form == "json":
         click.echo(json_text(data, indent=2))
     else:

@@ -12,6 +12,7 @@ import click
 
 from doctor.base.json_text import json_text
 from doctor.base.record import record
+from doctor.base.whole_file import write_whole
 from doctor.catalogue.reasons import translated
 from doctor.cli.outputs import Output
 from doctor.diagnosis.suppress import Ignored, SettingsError, from_options, from_settings, settings_of
@@ -187,7 +188,7 @@ def draw_report(data: dict[str, Any], form: str, output: Path | None, lang: str,
         click.echo(text, nl=False)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        write_whole(output, text)
     except OSError as exc:
         msg = f"cannot write `{output}`: {exc.strerror}"
         raise click.UsageError(msg) from None

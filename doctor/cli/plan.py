@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from doctor.base.json_text import json_text
+from doctor.base.whole_file import write_new
 from doctor.cli import options
 from doctor.cli.outputs import Output
 from doctor.cli.working import WORKING, working
@@ -128,12 +129,15 @@ def _write(folder: Path, files: Any) -> None:
     if there:
         msg = f"`{folder / there[0]}` already exists and is not overwritten"
         raise click.UsageError(msg)
+    made: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(content)
+            write_new(folder / name, content)
+            made.append(folder / name)
     except OSError as exc:
+        for each in made:
+            each.unlink()
         msg = f"cannot write `{exc.filename}`: {exc.strerror}"
         raise click.UsageError(msg) from None
     options.notice(f"written to {folder}: {', '.join(files)}")

@@ -240,10 +240,12 @@ def _context(chosen: dict[str, Any]) -> tuple[Path, ...]:
 
 def _extras(result: Any, report: dict[str, Any], paths: tuple[str, ...], chosen: dict[str, Any], language: str) -> None:
     """Write the page, the metrics and the bundle that were asked for."""
+    from doctor.base.whole_file import write_whole
+
     try:
         if chosen["page"]:
             text = options.rendered(report, "html", language, verbose=chosen["verbose"])
-            chosen["page"].write_text(text, encoding="utf-8")
+            write_whole(chosen["page"], text)
             options.notice(f"written to {chosen['page']}")
         if chosen["metrics_csv"]:
             if chosen["metrics_lost"] is not None:
@@ -260,7 +262,7 @@ def _extras(result: Any, report: dict[str, Any], paths: tuple[str, ...], chosen:
             else:
                 options.notice(f"written to {chosen['bundle']}")
     except OSError as exc:
-        msg = f"cannot write `{exc.filename or chosen['page'] or chosen['bundle']}`: {exc.strerror}"
+        msg = f"cannot write `{exc.filename}`: {exc.strerror}"
         raise click.UsageError(msg) from None
 
 

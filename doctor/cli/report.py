@@ -140,8 +140,10 @@ def _write_page(path: Path, report: dict[str, Any], usage: Any, summary: Any, la
 
 
 def _put(path: Path, page: str) -> None:
+    from doctor.base.whole_file import write_whole
+
     try:
-        path.write_text(page, encoding="utf-8")
+        write_whole(path, page)
     except OSError as exc:
         raise click.UsageError(f"cannot write `{path}`: {exc.strerror}") from None
     options.notice(f"written to {path}")

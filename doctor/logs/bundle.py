@@ -18,6 +18,7 @@ from typing import Any
 from doctor.base.json_text import json_text
 from doctor.base.key_blocks import hide_in_lines
 from doctor.base.redact import redact, redact_lines, redact_text
+from doctor.base.whole_file import whole
 from doctor.logs.capsules import looks
 from doctor.logs.capsules.read import Capsules
 from doctor.logs.failures.case import Case
@@ -52,7 +53,8 @@ def write(case: Case, report: dict[str, Any], path: Path, held: Capsules | None 
     import gzip
 
     with (
-        path.open("wb") as raw,
+        whole(path) as place,
+        place.open("wb") as raw,
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as archive,
     ):

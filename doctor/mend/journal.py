@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.state import state_folder
+from doctor.base.whole_file import named
 from doctor.catalogue.plan import Contents, EditFile, Plan, Refused, Run, digest, read_or_none
 from doctor.mend import swap
 from doctor.mend.journal_form import ABANDONED, BEGUN, DONE, SCHEMA, UNDONE, is_whole
@@ -362,7 +363,7 @@ def _write(path: Path, content: bytes, mode: int, temporary: Path | None = None,
 
     """
     temporary = temporary or path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as out:
+    with named(path), temporary.open("wb") as out:
         out.write(content)
         out.flush()
         os.fchmod(out.fileno(), mode)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from doctor.base.whole_file import named
 from doctor.catalogue.plan import ABSENT, Refused, digest, read_or_none
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -125,7 +126,7 @@ def write_in_place(path: Path, content: bytes, expected: Iterable[str]) -> None:
         OSError: it cannot be written.
 
     """
-    with path.open("r+b") as file:
+    with named(path), path.open("r+b") as file:
         if digest(file.read()) not in expected:
             raise _changed(path)
         os.pwrite(file.fileno(), content, 0)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor import __version__
+from doctor.base.whole_file import write_whole
 from doctor.catalogue.index import cache_folder
 
 #: of fewer literals a database is made at once
@@ -127,8 +128,6 @@ def _keep(path: Path, data: bytes) -> None:
         others = sorted(path.parent.glob("*.hsdb"), key=lambda each: each.stat().st_mtime)
         for old in others[:-_OTHERS_KEPT]:
             old.unlink()
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        write_whole(path, data)
     except OSError:
         return

@@ -6,7 +6,6 @@ They are kept beside the index in the user's cache folder, with their literals, 
 from __future__ import annotations
 
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 from doctor import __version__
 from doctor.base.record import names_of, restored
+from doctor.base.whole_file import write_whole
 from doctor.catalogue.index import CATALOGUE, Entry, cache_folder, catalogue_roots, load, stamp
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.problem_files import declared
@@ -132,8 +132,6 @@ def _keep(path: Path, signatures: tuple[Compiled, ...]) -> None:
         others = sorted(path.parent.glob("signatures-*.json"), key=lambda each: each.stat().st_mtime)
         for old in others[:-_OTHERS_KEPT]:
             old.unlink()
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(to_json(signatures))
-        temporary.replace(path)
+        write_whole(path, to_json(signatures))
     except OSError:
         return

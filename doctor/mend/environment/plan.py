@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from doctor.base.whole_file import write_new
 from doctor.catalogue.plan import Plan, Refused, Run, Safety
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.packages import Packages, normalised
@@ -134,8 +135,7 @@ def lock(path: Path, packages: Packages, after: Mapping[str, str], interpreter: 
         source = each.editable_from if each is not None and each.version == version else None
         lines.append(f"# {name}=={version} is installed from {source}" if source else f"{name}=={version}")
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        write_new(path, "\n".join(lines) + "\n")
     except FileExistsError:
         msg = f"`{path}` exists; it was not overwritten"
         raise Refused(msg) from None
