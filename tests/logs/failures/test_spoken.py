@@ -194,7 +194,7 @@ def test_a_run_under_way_that_skips_something_is_under_way(prepared: Prepared, t
     )
     finding = first(prepared, tmp_path, f"Skipping import of cpp extensions\nFalling back to eager attention\n{rows}")
     assert finding.problem.id == "UNK003"
-    assert "Still running" in finding.words().headline
+    assert "The log stops during a run" in finding.words().headline
 
 
 def test_in_a_long_log_something_is_always_skipped(prepared: Prepared, tmp_path: Path) -> None:

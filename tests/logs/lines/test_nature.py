@@ -63,8 +63,8 @@ def _first(path: Path) -> tuple[str, str]:
         ("zipped.log", b"PK\x03\x04" + b"stored text\n" * 99, "This file is not text"),
         ("debug.log", WANDB.encode(), "wandb's own log"),
         ("debug-internal.log", CORE.encode(), "wandb's own log"),
-        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "This file shows no run"),
-        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "This file shows no run"),
+        ("notes.txt", b"lorem ipsum dolor sit amet\n" * 40, "This file does not show a run"),
+        ("wandb-summary.json", b'{"train/loss": 0.5, "_step": 100}\n', "This file does not show a run"),
         ("train.log", _wide(_cut(85, "")), "a terminal that cut its lines"),
         ("train.log", (f"{'x' * 40} epoch {'y' * 40}|\n" * 9).encode(), "neither a failure nor the end"),  # a table
         ("train.log", RUN.encode(), "neither a failure nor the end"),
@@ -134,7 +134,7 @@ def test_the_last_cell_that_ran_is_the_one_that_failed(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells[2:], "nbformat": 4}))
     assert "empty" in _first(path)[1]
     path.write_text("{broken")
-    assert "This file shows no run" in _first(path)[1]
+    assert "This file does not show a run" in _first(path)[1]
 
 
 def test_a_state_under_another_name_is_metrics(tmp_path: Path) -> None:
@@ -241,5 +241,5 @@ def test_an_exception_in_place_of_another_asks_for_that_one(tmp_path: Path, code
     )
     finding = examine([str(path)], prepared=PREPARED).diagnosis.outcome.findings[0]
     assert finding.problem.id == "UNK001"
-    assert ("instead of another exception" in finding.words("en").remedy) is told
+    assert ("in place of another exception" in finding.words("en").remedy) is told
     assert ("raise ... from" in finding.words("zh").remedy) is told
