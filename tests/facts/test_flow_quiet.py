@@ -85,3 +85,30 @@ def test_an_optimizer_that_each_stage_makes_anew_holds_what_came_before(first: s
     code = STAGES.format(first=first, second=second)
     code = code if not is_told else code.replace(code[code.index("def fit") : code.index("model = get")], "")
     assert ("optimizer_before_change" in told(code)) is is_told
+
+
+SHAPES = """
+import torch
+for batch in loader:
+    out = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
+    {code}
+    out.loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'pairs = batch["attention_mask"][:, None, :] * batch["attention_mask"][:, :, None]',
+        'total = out.logits.sum(-1) * batch["attention_mask"]',
+        'lengths = batch["attention_mask"].sum(-1, keepdim=True); share = batch["attention_mask"] / lengths',
+        "mean = out.logits.mean(dim=-1, keepdim=True); centred = out.logits - mean",
+        "last = out.logits[:, -1, :]; gap = last - last.max(-1, keepdim=True).values",
+        'part = batch["attention_mask"][:, start:] * other(batch)[:, start:]',
+        "scores = torch.tensor(scores_list); table = scores.view(-1, 8); gap = table - table.mean(0)",
+        'first = batch["input_ids"][0] * batch["attention_mask"][0]',
+        "one = out.logits[mask] - out.logits[mask].mean(-1, keepdim=True)",
+    ],
+)
+def test_shapes_that_fit_are_not_told(code: str):
+    assert not told(SHAPES.format(code=code))

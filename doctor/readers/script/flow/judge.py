@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from doctor.readers.script.flow.apart import rows_apart
 from doctor.readers.script.flow.events import runs
 from doctor.readers.script.flow.loss import makings_of_loss
+from doctor.readers.script.flow.meetings import shapes_that_meet
 from doctor.readers.script.flow.order import order_of_calls
 from doctor.readers.script.flow.program import program_of
 from doctor.readers.script.flow.roles import Roles
 from doctor.readers.script.flow.rows import rows_of_run
 from doctor.readers.script.flow.seen import Met, Script
+from doctor.readers.script.flow.states import states_kept
 from doctor.readers.script.flow.values import TooMuchError, Values
 from doctor.readers.script.flow.weights import weights_of_objects
 from doctor.readers.script.flow.workers import in_workers
@@ -25,6 +27,7 @@ _ABSENT = frozenset({
 })  # fmt: skip
 _JUDGES: tuple[Callable[[Script], Iterator[Met]], ...] = (
     order_of_calls, weights_of_objects, makings_of_loss, rows_of_run, rows_apart, in_workers,
+    shapes_that_meet, states_kept,
 )  # fmt: skip
 
 

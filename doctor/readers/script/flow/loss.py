@@ -24,6 +24,13 @@ from doctor.readers.script.flow.signs import (
 from doctor.readers.script.flow.values import At
 
 _SCORES = frozenset({"gather", "selective_log_softmax", "cross_entropy", "nll_loss"})
+#: calls that add no graph of their own to a value
+_PLAIN = frozenset({
+    "mean", "sum", "exp", "log", "clamp", "view", "reshape", "squeeze", "unsqueeze", "gather", "log_softmax", "softmax",
+    "float", "to", "detach", "cuda", "cpu", "size", "next", "iter", "tok", "tokenizer", "len", "range", "enumerate",
+    "zip", "DataLoader", "from_pretrained", "stack", "cat", "tensor", "flatten", "masked_fill", "item", "min", "max",
+    "contiguous", "transpose", "logsigmoid", "std", "abs", "pow", "square", "expand", "clone", "items", "load_dataset",
+})  # fmt: skip
 _MASKS = later(r"(?i)mask|label|pad|ignore_index|prompt_?len|prefix|completion_?len|start")
 _CLASSES = later(r"^(?:from_pretrained|from_config)$|ForCausalLM$|LMHeadModel$")
 
@@ -35,6 +42,7 @@ def makings_of_loss(script: Script) -> Iterator[Met]:
     for event, loss, events in found:
         yield from _wrong_sign(signs, event, loss)
         yield from _cut_off(signs, event, loss)
+        yield from _no_graph(script, loss)
         yield from _always_one(script, loss, events)
         yield from _prompt_in_loss(script, signs, loss, events)
         yield from _unshifted(script, loss)
@@ -87,6 +95,29 @@ def _cut_off(signs: Signs, event: Event, loss: At) -> Iterator[Met]:
         return
     if terms and all(DETACHED in each.factors and LOGP not in each.factors for each in terms):
         yield Met("ratio_without_gradient", event.call, {"loss": text_of(loss.node) or "loss"})
+
+
+def _no_graph(script: Script, loss: At) -> Iterator[Met]:
+    """A loss whose models all ran without recording a graph."""
+    ran = list(script.roles.forwards(loss))
+    if not ran or list(script.roles.forwards(loss, trained=True)) or "enable_grad" in script.text:
+        return
+    if all(script.roles.in_no_grad(each.node, each.stack) for each in ran) and _is_all(script, loss):
+        step = script.values.step(ran[0].node)
+        node = ran[0].node if step is None else step.node
+        yield Met("loss_without_graph", node, {"loss": text_of(loss.node) or "loss"})
+
+
+def _is_all(script: Script, loss: At) -> bool:
+    """Whether nothing else that a loss is made of may have a graph: no call that is neither known nor a model's."""
+    for each in script.values.made_of(loss.node, loss.stack):
+        node = each.node
+        if not isinstance(node, ast.Call) or script.values.function(node) is not None:
+            continue
+        base = text_of(node.func.value).partition(".")[0] if isinstance(node.func, ast.Attribute) else ""
+        if named(node) not in _PLAIN and base not in {"torch", "F", "nn"} and not script.roles.is_forward(node):
+            return False
+    return True
 
 
 def _always_one(script: Script, loss: At, events: Sequence[Event]) -> Iterator[Met]:
