@@ -31,7 +31,7 @@ ANSWERS = {
     "primerl-tail-evals": ("LCH023", "waits for new policy, after `trainer` ended"),
     "sft-text-with-generation-prompt": ("DAT3073/prompt_left_open", "add_generation_prompt"),
     "tinker-dataloader-exhausted": ("LCH023", "after `data`, `worker 0`, `worker 1` ended"),
-    "torch-each-node-its-own-port": ("NCC8677/master", "4 machines meet at `localhost`"),
+    "torch-each-node-its-own-port": ("NCC8677/master", "4 machines use the rendezvous `localhost`"),
     "trl-pack-of-too-few": ("LCH8772", "at least yield one packed sequence"),
     "unsloth-create-new-function": ("PYT4665", "calls itself without an end"),
     "unsloth-patch-cell-twice": ("PYT4665", "replaced twice"),
