@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from doctor.base.fact import world_of
@@ -25,8 +25,8 @@ from doctor.diagnosis.situation import situation_of
 from doctor.diagnosis.supposing import SupposedInputs, Untried
 from doctor.readers.collector import about_command, about_elsewhere
 
-#: seconds that the search for the one that fails may take, after all were tried together
-LIMIT_S = 0.5
+#: seconds of processor time that the search for the one that fails may take, after all were tried together
+LIMIT_S = 1.0
 #: facts of the machine that also depend on variables, or on what the command says, and that stay as they were seen
 _STAY_ON_VARIABLES = frozenset({"cuda", "host", "hub", "network", "node", "ray_cluster", "nvidia", "interpreter",
                                 "collectives", "deep", "commands", "gpus", "framework_words"})  # fmt: skip
@@ -58,21 +58,24 @@ def proven(judged: Judged, limit_s: float = LIMIT_S) -> tuple[tuple[Finding, ...
     """The findings without the commands that do not mend them.
 
     All first commands are tried together, in one judgement; only where something is left or new are the commands tried
-    one by one, as far as the time goes. What was not reached by then stays.
+    one by one, and then one after another on top of those before it, as far as the time goes. What was not reached by
+    then stays.
     """
     findings = judged.outcome.findings
     firsts = _firsts(judged)
-    if not firsts or _together(judged, firsts):
+    if not firsts or _is_mended(judged, firsts):
         return findings, ()
-    until = time.monotonic() + limit_s
+    until = time.process_time() + limit_s
     failed: dict[int, dict[str, Sentence]] = {}
     for at, finding in enumerate(findings):
         for command in finding.commands:
-            if time.monotonic() > until:
+            if time.process_time() > until:
                 break
             trial = tried(command, finding, judged)
             if trial.result == "fails":
                 failed.setdefault(at, {})[command] = _sentence(trial)
+    for at, command, why in _clashes(judged, failed, until):
+        failed.setdefault(at, {})[command] = why
     situation = situation_of(judged.collector.states)
     kept = tuple(without(each, failed[at], situation) if at in failed else each for at, each in enumerate(findings))
     gone = (
@@ -124,18 +127,60 @@ def _sentence(trial: Trial) -> Sentence:
     )
 
 
-def _firsts(judged: Judged) -> list[Finding]:
-    """The findings whose first command can be made on a copy."""
-    possible = []
-    for finding in judged.outcome.findings:
-        for command in finding.commands[:1]:
-            try:
-                _refuse_blind(command, finding, judged)
-                _make(SupposedInputs(judged.collector), command, finding)
-            except Untried:
+def _clashes(
+    judged: Judged, failed: Mapping[int, Mapping[str, Sentence]], until: float
+) -> Iterator[tuple[int, str, Sentence]]:
+    """Commands that spoil what those before them mend, or are spoilt by them: place of the finding, command, words.
+
+    Each of them mends alone: two settings that have to agree may both be changed to agree with the other's old value.
+    What installs a package comes last, since what is new under another release is not held against anything.
+    """
+    accepted: list[tuple[Finding, str]] = []
+    before: frozenset[str] = frozenset()
+    in_order = sorted(enumerate(judged.outcome.findings), key=lambda each: any(map(_installs, each[1].commands[:1])))
+    for at, finding in in_order:
+        for command in finding.commands:
+            if time.process_time() > until:
+                return
+            if command in failed.get(at, {}) or not _can_be_made(judged, finding, command):
                 continue
-            possible.append(finding)
-    return possible
+            together = _together(judged, [*accepted, (finding, command)])
+            if together is None:
+                break
+            spoilt = together - before
+            if spoilt:
+                alone = _together(judged, [(finding, command)]) or frozenset()
+                spoilt -= alone - {each.problem.id for each, _ in accepted}
+            if not spoilt:
+                accepted.append((finding, command))
+                before = together
+                break
+            yield at, command, _spoils(command, min(spoilt))
+
+
+def _spoils(command: str, other: str) -> Sentence:
+    return Sentence(
+        f"`{command}` does not go together with the fixes of the other problems: all applied, {other} is found. "
+        "Apply those first, then check again.",
+        f"`{command}` 与其他问题的修复不能同时使用:全部应用后会出现 {other}。请先应用其他修复,再重新检查。",
+    )
+
+
+def _can_be_made(judged: Judged, finding: Finding, command: str) -> bool:
+    draft = SupposedInputs(judged.collector)
+    try:
+        _refuse_blind(command, finding, judged)
+        _make(draft, command, finding)
+        draft.supposed()
+    except Untried:
+        return False
+    return True
+
+
+def _firsts(judged: Judged) -> list[tuple[Finding, str]]:
+    """The findings whose first command can be made on a copy, with that."""
+    firsts = ((finding, finding.commands[0]) for finding in judged.outcome.findings if finding.commands)
+    return [each for each in firsts if _can_be_made(judged, *each)]
 
 
 def _make(draft: SupposedInputs, command: str, finding: Finding) -> int:
@@ -146,22 +191,38 @@ def _make(draft: SupposedInputs, command: str, finding: Finding) -> int:
     return len(changes)
 
 
-def _together(judged: Judged, ordered: Iterable[Finding]) -> bool:
-    """Whether the first commands of some findings, carried out together, mend these, and nothing new stands there."""
+def _is_mended(judged: Judged, ordered: list[tuple[Finding, str]]) -> bool:
+    """Whether nothing is left or new after all commands, nor after those that install nothing."""
+    kept = [each for each in ordered if not _installs(each[1])]
+    both = (ordered, kept) if kept and len(kept) < len(ordered) else (ordered,)
+    return all(_together(judged, each) == frozenset() for each in both)
+
+
+def _installs(command: str) -> bool:
+    return any(each.input.kind == "package" for each in changes_of(command))
+
+
+def _together(judged: Judged, ordered: Iterable[tuple[Finding, str]]) -> frozenset[str] | None:
+    """The problems that are left or new where some findings' commands are carried out together.
+
+    None where they do not fit into one copy.
+    """
     draft, count = SupposedInputs(judged.collector), 0
     mended: Counter[str] = Counter()
     try:
-        for finding in ordered:
+        for finding, command in ordered:
             mended[finding.problem.id] += 1
-            count += _make(draft, finding.commands[0], finding)
+            count += _make(draft, command, finding)
         supposed = draft.supposed()
     except Untried:
-        return False  # they do not fit into one copy: one by one, then
+        return None
     verdict = rejudge(judged.entries, judged.outcome, judged.collector, supposed, list(mended))
     before = Counter(each.problem.id for each in judged.outcome.findings)
     left = Counter(each.problem.id for each in verdict.left)
-    new = verdict.new and not (supposed.versions or draft.renamed == count)
-    return not new and all(left[name] <= before[name] - count for name, count in mended.items())
+    kept = {name for name, count in mended.items() if left[name] > before[name] - count}
+    if supposed.versions or draft.renamed == count:
+        return frozenset(kept)  # what pip brings along is not known; what stood behind a misspelt name is not held
+    return frozenset(kept | {each.problem.id for each in verdict.new})
 
 
 def _refuse_blind(command: str, finding: Finding, judged: Judged) -> None:

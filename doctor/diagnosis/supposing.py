@@ -58,6 +58,8 @@ class SupposedInputs:
         self._variables: dict[str, str | None] = {}
         self._versions: dict[str, str | None] = {}
         self._made: set[str] = set()
+        self._additions: list[tuple[Ordered, list[_Found]]] = []
+        self._touched: set[int] = set()  # settings that are written anew
         self.renamed = 0  # settings that only got another name
 
     def make(self, change: Ordered, finding: Finding) -> None:
@@ -86,6 +88,9 @@ class SupposedInputs:
 
         """
         files = {}
+        for change, neighbours in self._additions:
+            self._write_beside(change, neighbours)
+        self._additions.clear()
         for path, editor in self._editors.items():
             before = read_or_none(path)
             if self._collector.read.get(path) != digest(before):
@@ -152,6 +157,7 @@ class SupposedInputs:
             self._add(change, finding)
         elif found.setting.place is not None:
             self.renamed += _is_misspelt(found.setting.value, change.new)
+            self._touched.add(id(found.setting))
             self._editor(found).set_value(found.setting, change.new)
         else:
             self._option(found.setting.name, change, finding)
@@ -164,6 +170,7 @@ class SupposedInputs:
         other = {there.setting.name, change.input.name} == NEVER_BOTH  # one takes the place of the other
         if self._existing(change) is not None or not (other or _is_told_of(there.setting, finding)):
             return False
+        self._touched.add(id(there.setting))
         self._editor(there).rename(there.setting, change.input.name.rpartition(".")[2])
         self.renamed += not other
         return True
@@ -231,16 +238,32 @@ class SupposedInputs:
         if change.form == "python" and not self._is_argument(change.input.name):
             msg = f"where `{change.input.name}` is to be written is not known"
             raise Untried(msg)
-        section, _, last = change.input.name.rpartition(".")
-        for each in self._neighbours(change.form, section):
-            try:
-                self._editor(each).set_with(each.setting, each.setting.value, last, change.new)
-            except Refused:
-                continue
+        section = change.input.name.rpartition(".")[0]
+        if neighbours := list(self._neighbours(change.form, section)):
+            self._additions.append((change, neighbours))
             return
         training = self._facts.get("training")
         if change.form == "python" and training is not None and self._takes_options():
             self._option(change.input.name, change, finding)
+            return
+        msg = f"where `{change.input.name}` is to be written is not known"
+        raise Untried(msg)
+
+    def _write_beside(self, change: Ordered, neighbours: list[_Found]) -> None:
+        """Write a new setting beside one that no other change touches: two edits of one place do not go together.
+
+        Raises:
+            Untried: beside none of them.
+
+        """
+        for each in sorted(neighbours, key=lambda one: id(one.setting) in self._touched):
+            try:
+                self._editor(each).set_with(
+                    each.setting, each.setting.value, change.input.name.rpartition(".")[2], change.new
+                )
+            except Refused:
+                continue
+            self._touched.add(id(each.setting))
             return
         msg = f"where `{change.input.name}` is to be written is not known"
         raise Untried(msg)

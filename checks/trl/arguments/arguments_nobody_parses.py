@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
@@ -31,8 +32,16 @@ def word_without_option(launch: Launch, script: Script) -> Judgement:
     yield found(
         PROBLEM, WORD, word=word, file="yes" if word.endswith(_OF_ARGUMENTS) else "", confidence=LIKELY,
         evidence=(Observed.quoted("launch command", " ".join(launch.argv)),),
-        commands=(f"--config {word}",) if script.reads_config and word.endswith(_OF_ARGUMENTS) else (),
+        commands=_with_config(launch, word) if script.reads_config and word.endswith(_OF_ARGUMENTS) else (),
     )  # fmt: skip
+
+
+def _with_config(launch: Launch, word: str) -> tuple[str, ...]:
+    """The whole command with `--config` before the file, whose word would otherwise stay where it stands."""
+    before = len(launch.argv) - len(launch.script_args)
+    if launch.argv[before:] != launch.script_args:
+        return ()
+    return (shlex.join([*launch.argv[:before], "--config", word, *launch.script_args[1:]]),)
 
 
 def explain(hits: Hits) -> Finding | None:
