@@ -68,7 +68,7 @@ def answer(folder: Path) -> Answer:
     first = report["findings"][0] if report["findings"] else {"confidence": "", "severity": ""}
     certainty = f"{first['confidence']} {first['severity']}".strip()
     others = tuple(each["id"] for each in report["findings"][1:])
-    kind, topic, static = label["kind"], label["topic"], label["static"]
+    kind, topic, static = label["kind"], label["topic"], bool(label.get("static"))
     return Answer(folder.name, kind, topic, static, verdict(report, label), found, certainty, words, others)
 
 

@@ -34,6 +34,8 @@ _REDUCES = frozenset({
 })  # fmt: skip
 _BOTH = frozenset({"minimum", "maximum", "min", "max", "where", "mul", "add", "sub", "div", "logaddexp"})
 _SCALARS = later(r"(?i)(?:reward|score|advantage|return)s?(?:_list)?$")
+#: names of one token's number, which masks are made with
+_ID = later(r"(?i)(?:^|[._])(?:\w*_)?(?:pad|eos|bos|pad_token|eos_token)(?:_id|_token_id)?$|ignore_index$")
 _CLASSIFIES = later(r"Classification|RewardModel|BertModel|num_labels|Vision|pixel_values")
 _DEEPEST = 30
 
@@ -52,6 +54,7 @@ class Shapes:
     text: str
     _known: dict[_Key, Shape | None] = field(default_factory=dict)
     _open: set[_Key] = field(default_factory=set)
+    _read: frozenset[tuple[int, str]] | None = None
 
     def of(self, at: At) -> Shape | None:
         """The axes of a tensor, () for a number; None where the text does not show them."""
@@ -72,7 +75,8 @@ class Shapes:
         if isinstance(node, ast.BinOp):
             return broadcast(self.of(At(node.left, stack)), self.of(At(node.right, stack)))
         if isinstance(node, ast.Compare):
-            return broadcast(self.of(At(node.left, stack)), self.of(At(node.comparators[0], stack)))
+            left, right = (At(each, stack) for each in (node.left, node.comparators[0]))
+            return self.of(left) if _ID.search(text_of(right.node)) else broadcast(self.of(left), self.of(right))
         if isinstance(node, ast.Subscript):
             return self._part(node, stack)
         if isinstance(node, ast.Call):
@@ -97,13 +101,29 @@ class Shapes:
             if each.kind == PARAMETER:
                 given = list(self.values.given(each, stack))
                 if not given:
-                    return self._of_batch(each.name, f"{getattr(each.step.scope, 'name', '')}()")
+                    by_key = self._of_batch(each.name, f"{getattr(each.step.scope, 'name', '')}()")
+                    return by_key if by_key is not None else self._of_model(node)
                 held += given
             elif each.kind == ELEMENT or each.index or each.value is None:
                 return None
             elif not each.weak:
                 held.append(At(each.value, stack))
-        return self._all(held)
+        found = self._all(held)
+        return found if found is not None or len(held) > 1 else self._of_model(node)
+
+    def _of_model(self, node: ast.expr) -> Shape | None:
+        """Rows and tokens of a name that a model is given in the same function, whatever made it."""
+        if self._read is None:
+            calls = [each for each in self.values.program.calls if self.roles.is_forward(each)]
+            self._read = frozenset(self._scoped(given) for each in calls if (given := _input(each)) is not None)
+        name = self._scoped(node)
+        if name not in self._read or not isinstance(node, ast.Name):
+            return None
+        return (Axis(f"{ROWS}:{node.id}"), Axis(f"{TOKENS}:{node.id}"))
+
+    def _scoped(self, node: ast.expr) -> tuple[int, str]:
+        step = self.values.step(node)
+        return (id(step.scope) if step is not None else 0, text_of(node))
 
     def _of_batch(self, key: str, source: str) -> Shape | None:
         """What a batch holds under a key."""
@@ -161,8 +181,7 @@ class Shapes:
         node = call.node
         if not isinstance(node, ast.Call):
             return None
-        given = next((each.value for each in node.keywords if each.arg == "input_ids"), None)
-        given = given if given is not None else node.args[0] if node.args else None
+        given = _input(node)
         if given is not None:
             shape = self.of(At(given, call.stack))
             return shape if shape is not None and len(shape) == 2 else None
@@ -257,6 +276,12 @@ class Shapes:
         if isinstance(func, ast.Attribute) and not functional:
             return func.value, list(node.args)
         return (node.args[0], list(node.args[1:])) if node.args else (None, [])
+
+
+def _input(call: ast.Call) -> ast.expr | None:
+    """What a model is given as its tokens."""
+    given = next((each.value for each in call.keywords if each.arg == "input_ids"), None)
+    return given if given is not None else call.args[0] if call.args else None
 
 
 def _gives_one(origin: Origin) -> bool:
