@@ -16,7 +16,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal, server
+from doctor.monitors.rehearse import journal, kernels, server
+from doctor.monitors.rehearse.kernels import has_gpu
 from doctor.monitors.rehearse.settings import settings
 
 #: tokens that a completion has at most
@@ -100,17 +101,6 @@ def own_path(path: str) -> str:
     return str(root / "out" / f"{resolved.name}-{stem}")
 
 
-def has_gpu() -> bool:
-    """Whether torch, where this process has it, can use a card."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
-        return False
-    try:
-        return bool(torch.cuda.is_available())
-    except Exception:  # noqa: BLE001 - whatever a driver raises
-        return False
-
-
 @journal.shielded
 def after(args: Any) -> None:
     """Cadence and size of a rehearsal."""
@@ -122,6 +112,7 @@ def after(args: Any) -> None:
     elif hasattr(type(getattr(args, "save_strategy", None)), "NO"):  # a checkpoint would be of the real size
         args.save_strategy = type(args.save_strategy).NO
     _engine(args)
+    kernels.training(args)
     _deepspeed(getattr(getattr(args, "hf_deepspeed_config", None), "config", None))
     if getattr(args, "push_to_hub", False):
         journal.left_out("hub", "uploads")
@@ -176,17 +167,25 @@ def _shorten(args: Any) -> None:
 
 
 def _engine(args: Any) -> None:
-    """Where vLLM is there and cannot run, generation goes through Transformers; a running server is never asked."""
+    """Where vLLM cannot run, generation goes through Transformers; a running server is never asked."""
     if not getattr(args, "use_vllm", False):
         return
     mode = str(getattr(args, "vllm_mode", "server" if hasattr(args, "vllm_server_host") else "colocate"))
-    if not _vllm_installed():  # the trainer says so itself
+    if not _vllm_installed():
+        if not has_gpu() and kernels.lacks("vllm"):  # with a card, the trainer says so itself
+            _without_engine(args, "no_engine", mode)
         return
     runs = has_gpu() or _vllm_of_cpu()
     why = server.instead(args) if mode == "server" else ""
     if why or not runs:
-        journal.left_out("engine", why if runs else "no_engine", mode=mode)
-        args.use_vllm = False
+        _without_engine(args, why if runs else "no_engine", mode)
+
+
+def _without_engine(args: Any, why: str, mode: str) -> None:
+    """Let the trained model generate, and remember that the run itself has an engine."""
+    journal.left_out("engine", why, mode=mode)
+    args.use_vllm = False
+    args._doctor_engine = True  # noqa: SLF001 - ours
 
 
 def _vllm_of_cpu() -> bool:

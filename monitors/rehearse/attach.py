@@ -17,6 +17,7 @@ from doctor.monitors.rehearse.settings import settings
 _PLACES = {
     "transformers.configuration_utils": ("models", "configurations"),
     "transformers.modeling_utils": ("models", "weights"),
+    "transformers.utils.quantization_config": ("kernels", "configurations"),
     "peft.peft_model": ("models", "adapters"),
     "transformers.training_args": ("arguments", "attach"),
     "transformers.trainer": ("trainers", "attach"),

@@ -10,7 +10,7 @@ import functools
 from typing import Any
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.arguments import has_gpu
+from doctor.monitors.rehearse.kernels import has_gpu
 from doctor.monitors.rehearse.names import redirected
 from doctor.monitors.rehearse.settings import settings
 

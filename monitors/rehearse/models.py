@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Optional
 
-from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse import journal, kernels
 from doctor.monitors.rehearse.names import redirected
 
 #: arguments of a loader that say which files of a repository are meant
@@ -38,6 +38,7 @@ def weights(module: Any) -> None:
 
     @functools.wraps(original)
     def from_pretrained(cls: Any, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        kernels.loading(kwargs)
         with journal.phase("model"):
             if "gguf_file" in kwargs:
                 journal.left_out("model", "gguf")
@@ -50,6 +51,33 @@ def weights(module: Any) -> None:
         return made
 
     owner.from_pretrained = classmethod(from_pretrained)
+    _made_of_configurations(owner)
+
+
+def _made_of_configurations(owner: Any) -> None:
+    """Have a model that is made of a configuration, and one whose attention is set later, ask for no card either."""
+    original = owner._from_config.__func__  # noqa: SLF001 - what every automatic class calls
+    later = getattr(owner, "set_attn_implementation", None)
+
+    @functools.wraps(original)
+    def from_config(cls: Any, config: Any, **kwargs: Any) -> Any:
+        kernels.configured(config)
+        kernels.loading(kwargs)
+        return original(cls, config, **kwargs)
+
+    owner._from_config = classmethod(from_config)  # noqa: SLF001
+    if later is not None:
+        owner.set_attn_implementation = _set_later(later)
+
+
+def _set_later(original: Any) -> Any:
+    @functools.wraps(original)
+    def set_attn_implementation(self: Any, attn_implementation: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = {"attn_implementation": attn_implementation}
+        kernels.loading(asked)
+        return original(self, asked["attn_implementation"], *args, **kwargs) if asked else None
+
+    return set_attn_implementation
 
 
 class _Policy:

@@ -93,7 +93,9 @@ def _prepare(trainer: Any) -> None:
     engine = getattr(trainer, "vllm_generation", None)
     if engine is not None:
         _marked(engine, "sync_weights", "weight_update")
-    elif hasattr(trainer, "reward_funcs") and not getattr(trainer, "use_vllm", False):
+    elif hasattr(trainer, "reward_funcs") and not (
+        getattr(trainer, "use_vllm", False) or getattr(trainer.args, "_doctor_engine", False)
+    ):
         journal.left_out("weight_update", "no_vllm")
     rows.longest_first(trainer)
     rewards.watch(trainer)
