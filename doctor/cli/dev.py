@@ -84,7 +84,7 @@ def _shown(log: Path) -> Shown:
 
 @command.command("lint")
 def lint() -> int:
-    """Find fault with the catalogue: what the schemas of its files cannot say; exit 1 where there is any."""
+    """Check the catalogue for faults that the schemas of its files cannot find; exit 1 if there are any."""
     from doctor.cli.dev_lint import faults_of_catalogue
 
     count = 0
@@ -129,7 +129,7 @@ def index(folder: Path) -> int:
     "--open", "only_open", is_flag=True, help="Only problems with a planned detector that is not written yet."
 )
 def coverage(form: str, area: str | None, only_open: bool) -> int:
-    """Tell how each problem can be seen before launch, during the run and after its end; where it cannot, why not.
+    """Show how each problem can be detected before launch, during the run and after it; where it cannot, say why.
 
     \b
     doctor dev coverage

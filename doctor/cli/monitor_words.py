@@ -58,8 +58,8 @@ def say_lost(run: Any, before: tuple[int, int] | None) -> bool:
     reason = os.strerror(number)
     if number != errno.ENOENT:
         options.notice(
-            f"doctor: the run folder {short(run.path)} cannot be read any more ({reason}), nor what was sampled and "
-            f"printed; when it can be again: doctor report {short(run.path)}; the command was not affected"
+            f"doctor: the run folder {short(run.path)} can no longer be read ({reason}), with its samples and output; "
+            f"once it can be read again: doctor report {short(run.path)}; the command was not affected"
         )
         return True
     options.notice(

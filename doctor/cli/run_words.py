@@ -42,7 +42,7 @@ SENTENCES = {
             "and the GPUs. There is no report. The command was not affected"
         ),
         "folder_unreadable": (
-            "the run folder {path} cannot be read any more ({reason}): there is no report now; when it can be read "
+            "the run folder {path} can no longer be read ({reason}): there is no report now; once it can be read "
             "again: doctor postmortem {path}; the command was not affected"
         ),
         "unrecorded": (

@@ -24,7 +24,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "safe": "安全:只改你自己的文件,可撤销",
         "unsafe": "需要确认:会安装软件,或改变计算内容",
         "manual": "手动:doctor 只作展示",
-        "runs": "运行", "for_good": "无法撤销", "title": "{id} {name} 的处理计划",
+        "runs": "运行", "for_good": "无法撤销", "title": "{id} {name} 的处理方案",
     },
 }  # fmt: skip
 _GRADES = {Safety.SAFE: "green", Safety.UNSAFE: "yellow", Safety.MANUAL: "magenta"}

@@ -97,7 +97,7 @@ def test_a_disk_that_gives_nothing_back_either_is_named(folder: Path, number: in
         done = doctor(folder, *words, "--", sys.executable, "-S", "-c", PRINTS)
     assert (done.returncode, done.stdout) == (5, ALL), done.stderr
     assert "Traceback" not in done.stderr
-    assert f"cannot be read any more ({reason_of(number)})" in done.stderr
+    assert f"can no longer be read ({reason_of(number)})" in done.stderr
     assert "watched nothing" not in done.stderr
     assert "figures in" not in done.stderr
 

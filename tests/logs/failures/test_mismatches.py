@@ -48,7 +48,7 @@ def in_script(function: str, code: str, raised: str) -> str:
                 "UnboundLocalError: cannot access local variable 'reward_model' where it is not associated with a value",
             ),
             "",
-            "`trl` reads `reward_model` on a way on which nothing has set it",
+            "`trl` reads `reward_model`, which the code path that ran has not set",
         ),
         # https://github.com/unslothai/unsloth/issues/2400
         (
@@ -86,7 +86,7 @@ def in_script(function: str, code: str, raised: str) -> str:
                 "acme/models/auto.py", "build", 'cls = BUILDER_MAPPING["qwen9"]', "KeyError: 'qwen9'",
             ),
             "",
-            "`BUILDER_MAPPING` of `acme` does not know `qwen9`",
+            "`BUILDER_MAPPING` of `acme` does not contain `qwen9`",
         ),
         (
             ("    shift_logits = outputs.logits[..., :-1, :].contiguous()\n"
@@ -97,10 +97,10 @@ def in_script(function: str, code: str, raised: str) -> str:
         (
             f"{HEADER}AttributeError: 'NoneType' object has no attribute 'model_init_kwargs'\n",
             "",
-            "`model_init_kwargs` is asked of None: the training arguments are missing",
+            "The code reads `model_init_kwargs` of None: the training arguments are missing",
         ),
         ("object has no attribute 'reference_state_dict'\n", "grpo.skip_reference_policy_logprobs_calculation: true",
-         "`reference_state_dict` was never made (`grpo.skip_reference_policy_logprobs_calculation=True`)"),
+         "`reference_state_dict` was never created (`grpo.skip_reference_policy_logprobs_calculation=True`)"),
         # https://github.com/unslothai/unsloth/issues/926
         (
             "TypeError: is_bf16_supported() got an unexpected keyword argument 'including_emulation'\n",
@@ -127,7 +127,7 @@ def in_script(function: str, code: str, raised: str) -> str:
         (
             f"{HEADER}ValueError: '/path/to/checkpoint-100' is not in list\n",
             "",
-            "`checkpoint-100` is remembered and is not among the checkpoints of the output folder",
+            "The recorded best checkpoint `checkpoint-100` is not among the checkpoints of the output folder",
         ),
         # https://github.com/huggingface/trl/pull/2843
         (
@@ -165,7 +165,7 @@ ABSENT = "FileNotFoundError: [Errno 2] No such file or directory: "
         (in_library("acme/cache.py", "take", "os.stat(p)", ABSENT + "'/tmp/acme_root/x.lock'"), "", "cleaners change"),
         (in_library("acme/core.py", "load", "open(p)", ABSENT + "'/ckpt/step-10/trainer_state.json'"), "",
          "`/ckpt/step-10/trainer_state.json` is missing: the folder is incomplete"),
-        (in_script("main", "open(args.train_file)", ABSENT + "'data/train.jsonl'"), "", "a relative path counts from"),
+        (in_script("main", "open(args.train_file)", ABSENT + "'data/train.jsonl'"), "", "a relative path starts at"),
         (in_script("main", "open(p)", ABSENT + "'/mnt/data/train.parquet'"), "", "does not exist where the process runs"),
         (f"{ABSENT}'/mnt/data/train.parquet'\n", "", "does not exist where the process runs"),
     ],
@@ -268,7 +268,7 @@ def test_an_exception_that_a_worker_cannot_pass_on_was_not_killed(prepared: Prep
     assert found.problem.id == SHOWN
     assert (
         found.words().headline
-        == "`Unsupported.__init__` requires `node`, which a worker's pickled exception does not bring"
+        == "`Unsupported.__init__` requires `node`, which a worker's pickled exception does not contain"
     )
     assert "No worker was killed" in found.words().explanation
 
@@ -298,8 +298,11 @@ def test_a_number_that_an_optimizer_looks_up_is_a_parameter_that_is_gone(prepare
 def test_a_loader_without_a_batch_and_an_iterator_that_ended(prepared: Prepared, tmp_path: Path) -> None:
     loader = LIBRARY.format(path="torch/utils/data/dataloader.py", function="_next_index", code="return next(self._it)")
     text = in_script("main", "batch = next(iter(loader))", loader.rstrip("\n") + "\nStopIteration")
-    assert first(prepared, tmp_path, text).words().headline.startswith("`loader` yields nothing")
+    assert first(prepared, tmp_path, text).words().headline.startswith("`loader` is empty, and the code takes")
     text = in_script("main", "prompts = next(prompt_iter)", "StopIteration")
-    assert first(prepared, tmp_path, text).words().headline == "`prompt_iter` has no further entry: it came to its end"
+    assert (
+        first(prepared, tmp_path, text).words().headline
+        == "`prompt_iter` has no further entry: it has ended, and the code asks for more"
+    )
     text = in_library("some/reader.py", "read", "return next(self.rows)", "StopIteration")
     assert first(prepared, tmp_path, text).problem.id != SHOWN

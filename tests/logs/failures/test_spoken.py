@@ -99,14 +99,14 @@ def test_what_may_be_the_reason_is_not_what_is(prepared: Prepared, tmp_path: Pat
     )
     assert first(prepared, tmp_path, text).problem.id.startswith("UNK")
     firm = text.replace("This could be because the", "The")
-    assert first(prepared, tmp_path, firm).words().headline.startswith("A process is gone")
+    assert first(prepared, tmp_path, firm).words().headline.startswith("A process has ended or was not started")
 
 
 def test_two_figures_are_named(prepared: Prepared, tmp_path: Path) -> None:
     text = "AssertionError: Label count mismatch: student=93, teacher=2964. They must share the same tokens.\n"
     finding = first(prepared, tmp_path, text)
     assert finding.problem.id == SAID
-    assert finding.words().headline.startswith("student = 93 against teacher = 2964: ")
+    assert finding.words().headline.startswith("student = 93 and teacher = 2964 do not agree: ")
     assert (finding.confidence.value, finding.severity.value) == ("likely", "warning")
 
 
@@ -124,7 +124,7 @@ def test_settings_that_a_refusal_names_stand_beside_it(prepared: Prepared, tmp_p
 def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepared, tmp_path: Path) -> None:
     text = "ZeroDivisionError: integer division or modulo by zero\n"
     finding = first(prepared, tmp_path, text, "trainer.n_gpus_per_node=0\ntrainer.nnodes=1\n")
-    assert finding.words().headline == "A division by 0 while `trainer.n_gpus_per_node=0` is 0"
+    assert finding.words().headline == "The code divides by 0, and `trainer.n_gpus_per_node=0` is 0"
     assert first(prepared, tmp_path, text).problem.id == "UNK001"
 
 
@@ -168,7 +168,7 @@ def test_a_division_by_zero_is_told_by_the_setting_that_is_zero(prepared: Prepar
         (
             "UserWarning: Merge lora module to 4-bit linear may get different generations due to rounding errors.\n",
             (
-                "The program: results differ: Merge lora module to 4-bit linear may get different generations due to "
+                "The program reports different results: Merge lora module to 4-bit linear may get different generations due to "
                 "rounding errors"
             ),
         ),

@@ -61,7 +61,7 @@ def raised(code: str, error: str, path: str = OWN) -> str:
         ('a = row["messages"][0]', "IndexError: list index out of range", "is empty"),
         ("a = devices[rank]", "IndexError: list index out of range", "`devices` has no entry `rank`"),
         ("a = table[ids]", "IndexError: index 8 is out of bounds for dimension 0 with size 8", "Index 8 is out of range"),
-        ("a, b = model(x)", "ValueError: too many values to unpack (expected 2)", "Another number of values"),
+        ("a, b = model(x)", "ValueError: too many values to unpack (expected 2)", "A different number of values"),
         ("for a, b in pairs():", "ValueError: not enough values to unpack (expected 2, got 1)", "1 values are returned"),
         ("acc = right / len(scores)", "ZeroDivisionError: division by zero", "`scores` is empty"),
         ("n = rows // world", "ZeroDivisionError: integer division or modulo by zero", "divides by `world`"),
