@@ -17,12 +17,18 @@ NOTHING = TOML["nothing"]
 ABSENT = TOML["absent"]
 ONE_SCORE = TOML["one_score"]
 PART = TOML["part"]
+LINES = TOML["lines"]
 
 #: kinds of worthless answers, and what they are called
-WORTHLESS = TOML.phrases("worthless")
+_NAMES = TOML.phrases("worthless")
+WORTHLESS = ("empty", "refusal", "repeated", "prompt")
 _RIGHT = "right:"
 #: answers that hold none at all, of the length of a short one
 _NO_ANSWER = ("empty", "refusal")
+#: tags without an answer, again and again: an attempt at the reward, which a right answer in tags must beat
+_TAGS = "tags"
+#: right answers in tags that stand on lines of their own
+_ON_LINES = (f"{_RIGHT}tags", f"{_RIGHT}tags-ending")
 _SAME = 1e-9
 
 
@@ -43,21 +49,48 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
     if not known or not worthless:
         return None
     right, (kind, garbage) = max(known.values()), max(worthless.items(), key=lambda each: each[1])
-    if right > garbage + _SAME:
-        return None
     column, rows = judging[0]["column"], judging[0]["rows"]
     evidence = tuple(_told(each) for each in functions)
     lone = max(_total(judging, each) or 0.0 for each in known)
     least = max(_total(judging, each) or 0.0 for each in _NO_ANSWER)
-    if lone <= least + _SAME:
+    tags = _total(functions, _TAGS)
+    if right <= garbage + _SAME and lone <= least + _SAME:
         return found(
             PROBLEM, NOTHING, confidence=LIKELY, evidence=evidence, column=column, rows=rows, forms=len(known),
             right=_number(right), garbage=_number(garbage),
         )  # fmt: skip
+    if right > garbage + _SAME and tags is not None and tags > right + _SAME and lone > least + _SAME:
+        kind, garbage = _TAGS, tags
+    elif right > garbage + _SAME:
+        return None
     return found(
-        PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=WORTHLESS[kind],
+        PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=_NAMES[kind],
         garbage=_number(garbage), right=_number(right), column=column, rows=rows,
     )  # fmt: skip
+
+
+def of_shown_form(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge a function that gives nothing to right answers as the prompt shows them, with tags on lines of their own.
+
+    Args:
+        functions: as in `of_rehearsal`, with `lines` (whether the prompts show the tags so, and no other ones).
+
+    """
+    for each in functions:
+        means = {kind: _mean(tried["values"]) for kind, tried in each["tries"].items()}
+        asked = [means[kind] for kind in _ON_LINES if kind in means]
+        other = [value for kind, value in means.items() if kind.startswith(_RIGHT) and kind not in _ON_LINES]
+        least = [means.get(kind) for kind in _NO_ANSWER]
+        if not (each.get("lines") and each["reads"] and asked) or None in (*asked, *other, *least):
+            continue
+        shown, best = max(map(float, asked)), max(map(float, other), default=0.0)  # type: ignore[arg-type]
+        nothing = max(map(float, least)) + _SAME  # type: ignore[arg-type]
+        if shown <= nothing < best:
+            return found(
+                PROBLEM, LINES, confidence=LIKELY, evidence=(_told(each),), function=each["function"],
+                shown=_number(shown), other=_number(best),
+            )  # fmt: skip
+    return None
 
 
 def of_mixed_answers(functions: Sequence[Mapping[str, Any]]) -> Finding | None:

@@ -246,6 +246,7 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
             does_not.of_rehearsal(tried)
             or does_not.of_mixed_answers(tried)
             or does_not.of_near_answers(tried)
+            or does_not.of_shown_form(tried)
             or does_not.of_absent_columns(tried)
         )
         yield from [] if found is None else [found]

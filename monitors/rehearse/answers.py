@@ -17,6 +17,8 @@ _TAG = re.compile(r"<([A-Za-z_][\w-]{0,30})>")
 _BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
 _REFUSAL = "I'm sorry, but I can't help with that."
 _LONG_CHARACTERS, _REPEATS = 8000, 400
+#: times that tags without an answer are written behind each other
+_TAGS_REPEATED = 20
 
 #: what earns nothing from a function that judges answers
 GARBAGE = ("empty", "refusal", "repeated", "prompt")
@@ -49,6 +51,7 @@ def of_rows(prompts: Sequence[str], right: Optional[Sequence[str]], texts: Itera
     ]
     if tags:
         kinds.append(Answers("format", (_formatted(tags, "", "\n"),) * count))
+        kinds.append(Answers("tags", ("\n".join([_formatted(tags, "", "")] * _TAGS_REPEATED),) * count))
     if right is not None:
         finals = [final_of(each) for each in right]
         for name, form in forms(tags):
@@ -83,6 +86,12 @@ def tags_in(texts: Iterable[str]) -> tuple[str, ...]:
     joined = "\n".join(texts)
     found = [each for each in dict.fromkeys(_TAG.findall(joined)) if f"/{each}>" in joined][:6]
     return tuple(sorted(found, key=lambda each: each.lower() in _ANSWER_TAGS))
+
+
+def on_lines(prompt: str, tags: Sequence[str]) -> bool:
+    """Whether a prompt shows just these tags, each on a line of its own with what stands between them."""
+    shown = all(re.search(rf"<{each}>[ \t]*\n[^<]*\n[ \t]*</{each}>", prompt) for each in tags)
+    return bool(tags) and shown and tags_in([prompt]) == tuple(tags)
 
 
 def _formatted(tags: Sequence[str], answer: str, gap: str) -> str:

@@ -163,6 +163,7 @@ class Tried:
         kinds = answers.of_rows(prompts, found[1] if found else None, texts)
         self._finals = [answers.final_of(each) for each in found[1]] if found else []
         self._tags = answers.tags_in(texts)
+        self._lines = all(answers.on_lines(each, self._tags) for each in prompts)
         tries = [Try("again", self._with(batch, completions), self._until_s)]
         for kind in kinds:
             told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
@@ -230,7 +231,7 @@ class Tried:
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
             again=again and again.values and again.values[:64], column=self._column,
-            reads=self._judges(), absent=absent(self._function, batch),
+            reads=self._judges(), lines=self._lines, absent=absent(self._function, batch),
             weight=self._weight(), place=_place(self._function), mixed=mixed and mixed.known[:64],
             near=[self._finals[0], *(answers.near_of(self._finals[0]) or ())] if self._finals else [],
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},

@@ -90,6 +90,45 @@ def test_a_bonus_for_length_inside_of_one_function_is_garbage_that_earns(root: P
     assert found.message is reward_does_not_judge.GARBAGE
 
 
+ON_LINES = "Answer as\n<think>\n...\n</think>\n<answer>\n...\n</answer>"
+
+
+def test_each_tag_that_earns_makes_empty_tags_the_best_answer(root: Path) -> None:
+    def counts(completions: list[str], **_: Any) -> list[float]:
+        return [0.5 * each.count("<answer>") for each in completions]
+
+    def once(completions: list[str], **_: Any) -> list[float]:
+        return [0.5 * (each.count("<answer>") == 1) for each in completions]
+
+    found = reward_does_not_judge.of_rehearsal(tried(root, in_tags, counts, answer=RIGHT))
+    assert found is not None
+    assert found.message is reward_does_not_judge.GARBAGE
+    assert "one empty tag after another" in found.words().headline
+    assert reward_does_not_judge.of_rehearsal(tried(root, in_tags, once, answer=RIGHT)[2:]) is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "prompt", "refused"),
+    [
+        (0, ON_LINES, True), (re.DOTALL, ON_LINES, False),
+        (0, "Answer as <think>...</think><answer>...</answer>", False), (0, "Answer inside <answer></answer>.", False),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_refuses_the_lines_of_the_prompt_is_told(
+    flags: int, prompt: str, refused: bool, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def strict(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        pattern = re.compile(r"<think>.*</think>\s*<answer>(.*)</answer>", flags)
+        found = [pattern.search(each) for each in completions]
+        return [1.0 if each and each[1].strip() == right else 0.0 for each, right in zip(found, answer, strict=True)]
+
+    monkeypatch.setitem(globals(), "QUESTIONS", [f"{prompt}\nWhat is {each} + 1?" for each in range(4)])
+    told = tried(root, strict, answer=RIGHT)
+    found = reward_does_not_judge.of_shown_form(told)
+    assert (found is not None) is refused
+    assert reward_does_not_judge.of_rehearsal(told) is None
+
+
 def test_one_score_for_all_answers_of_a_batch_is_told(root: Path) -> None:
     def first_for_all(completions: list[str], answer: list[str], **_: Any) -> list[float]:
         return in_tags(completions[:1], answer[:1]) * len(completions)

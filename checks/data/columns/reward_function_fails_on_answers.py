@@ -18,7 +18,7 @@ SHAPE = TOML["shape"]
 
 KINDS = TOML.phrases("kind")
 #: the most telling first: what a model writes soonest
-_ORDER = ("empty", "right", "wrong", "ends", "begins", "refusal", "prompt", "repeated", "format", "long")
+_ORDER = ("empty", "right", "wrong", "ends", "begins", "refusal", "prompt", "repeated", "format", "tags", "long")
 
 
 def of_rehearsal(function: Mapping[str, Any]) -> Iterator[Finding]:
