@@ -58,7 +58,7 @@ def found(path: Path) -> dict[str, Finding]:
     [
         (flat, "RLX008", "`reward` is exactly 1 in 12 consecutive logged steps, since step 1", "16 answers, reward 1"),
         (missing, "RLX006", "`reward` is None or NaN from step 1 on", "no usable reward"),
-        (sometimes_missing, "RLX006", "25 % of the answers have None or NaN for a reward, since step 5", "no usable"),
+        (sometimes_missing, "RLX006", "25 % of the answers have None or NaN as their reward since step 5", "no usable"),
         (empty, "RLX012", "75 % of the answers are empty, since step 6", "12 empty"),
         (looping, "RLX018", "100 % of the answers end by repeating one piece of text, since step 5", "let me check"),
         (identical, "RLX019", "the same text in 100 % of the groups, since step 1", "the same answer several times"),
@@ -84,7 +84,7 @@ def test_groups_of_trinity_are_told_by_task(tmp_path: Path) -> None:
         made.trinity_database(tmp_path / "c" / "explorer_output.db", "0.4.0", by_step),
     ):
         finding = found(path)["RLX010"]
-        assert "No group had different rewards in 12 consecutive logged steps, since step 1" in finding.words().headline
+        assert "No group had different rewards in 12 consecutive logged steps since step 1" in finding.words().headline
         assert any("4 of 4 groups with one reward" in each.text for each in finding.evidence)
 
 

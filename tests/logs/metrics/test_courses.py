@@ -89,7 +89,7 @@ def test_samples_that_are_older_than_the_settings_allow(
         for step in range(1, 8)
     )
     found = [each.words().headline for each in findings(prepared, tmp_path, rows, allowed)]
-    assert ("Samples are stale: 4.4 updates old, and the settings allow 2" in found) is told
+    assert ("Samples are stale: 4.4 updates old, but the settings allow 2" in found) is told
 
 
 SLIME = """------------------------ arguments ------------------------
