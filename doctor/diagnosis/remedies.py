@@ -215,8 +215,8 @@ def _not_for_this_python(change: Ordered, situation: Situation) -> Sentence | No
         return None
     shown, short = f"{name}{wanted}", ".".join(python.split(".")[:2])
     return Sentence(
-        f"Under Python {short} that changes nothing: no release of `{shown}` supports it, so take a newer environment.",
-        f"在 Python {short} 下这无济于事:`{shown}` 没有支持它的版本,请换用较新的环境。",
+        f"Under Python {short} that changes nothing: no release of `{shown}` supports it, so use a newer environment.",
+        f"在 Python {short} 下这样做无济于事:`{shown}` 没有支持它的版本,请使用 Python 更新的环境。",
     ) if installable.too_old(name, wanted, python) else Sentence(
         f"No release of `{shown}` supports Python {short}, so use an environment with another Python.",
         f"`{shown}` 没有支持 Python {short} 的版本,请换用另一 Python 的环境。",
@@ -228,8 +228,8 @@ def _not_on_this_card(change: Ordered, situation: Situation) -> Sentence | None:
         return None
     major, minor = situation.capability
     return Sentence(
-        f"The GPUs of this run (compute capability {major}.{minor}) have no bf16, so that is not an option here.",
-        f"本次运行的 GPU(计算能力 {major}.{minor})不支持 bf16,因此这里不能这样做。",
+        f"The GPUs of this run (compute capability {major}.{minor}) have no bf16, so this remedy does not apply here.",
+        f"本次运行的 GPU(计算能力 {major}.{minor})不支持 bf16,因此这一办法在此不适用。",
     )
 
 

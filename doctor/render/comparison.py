@@ -28,8 +28,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "zh": {
         "changed": "超出偶然波动的变化:",
-        "same": "没有超出偶然波动的变化:差异小于运行自身的波动。",
-        "untold": "运行太短,无法知道其偶然波动:不把任何差异称为变化。",
+        "same": "没有任何变化超出运行自身的波动。",
+        "untold": "运行太短,无法估计其偶然波动:不报告任何变化。",
         "before": "之前", "after": "之后", "all": "全部数据",
         "part": "部分", "figure": "指标", "change": "变化", "noise": "偶然 ±",
         "run": "整个运行", "phase": "阶段", "gpu": "GPU", "node": "节点",

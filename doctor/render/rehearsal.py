@@ -39,7 +39,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "phases": "各阶段", "not_rehearsed": "未演练", "contacted": "访问过的本机以外的地址", "extrapolated": "推算",
         "ok": "正常", "broke": "出错", "open": "未完成", "not_reached": "未到达", "not_seen": "未观察到",
         "seconds": "{seconds:.2f} 秒",
-        "by": "来自 {by}", "rewards": "各类回答得到的分数", "memory": "内存", "inventory": "第一步",
+        "by": "来自 {by}", "rewards": "奖励", "memory": "内存", "inventory": "第一步",
         "imports": "导入", "configuration": "配置", "model": "模型", "data": "数据", "reward": "奖励", "engine": "引擎",
         "generation": "生成", "loss": "损失", "backward": "反向传播", "optimizer": "优化器",
         "weight_update": "权重更新",

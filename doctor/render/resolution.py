@@ -26,19 +26,19 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "without_limits": "Possible with another driver or GPU:",
         "no_single": "Dropping any single requirement is not enough.",
         "nothing_new": "nothing changes",
-        "slow": "Out of time before knowing whether the rest can be satisfied without `{wish}`.",
+        "slow": "The time limit ended before it was known whether the rest can be satisfied without `{wish}`.",
     },
     "zh": {
         "adds": "新增", "changes": "变更", "keeps": "保留", "more": "{names} 以及另外 {count} 个",
         "fits": "现有版本彼此相符,无需更改。",
-        "limits": "排除的版本及原因", "mind": "在某些用法下", "unseen": "未能看到",
+        "limits": "排除的版本及原因", "mind": "在某些用法下", "unseen": "无法查看",
         "unmet": "将不再满足", "run": "执行命令", "with": "与", "when": "条件",
         "lost": "无法撤销:没有索引能再次提供 {names}",
         "conflict": "没有任何版本组合能同时满足全部要求。", "proof": "求解器的说明",
         "without": "去掉 `{wish}` 后,其余要求可以满足:", "without_limits": "换用其他驱动或 GPU 时有解:",
-        "no_single": "去掉任何单独一项都不够。",
+        "no_single": "只去掉任何一项要求都不够。",
         "nothing_new": "无需更改",
-        "slow": "去掉 `{wish}` 后其余要求能否满足,未能在限时内得出。",
+        "slow": "在限时内未能确定去掉 `{wish}` 后其余要求能否满足。",
     },
 }  # fmt: skip
 _NAMES_SHOWN = 12
