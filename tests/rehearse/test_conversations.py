@@ -98,7 +98,7 @@ def test_an_answer_without_its_end_is_told(told: dict[str, dict[str, Any]]) -> N
     assert noted["ends"] is False
     found = template_rewrites_history.of_rehearsal(noted)
     assert found is not None
-    assert "without a token that ends it" in found.words("en").headline
+    assert "puts no end token after an answer" in found.words("en").headline
     assert template_rewrites_history.of_rehearsal({**noted, "ends": None}) is None, "nobody knows which token ends one"
     assert template_rewrites_history.of_rehearsal({**noted, "several": False}) is None
 

@@ -24,8 +24,8 @@ FAULTS = {
     "head": (Case("head", protocol="sglang"), POLICY, "`lm_head.weight` in the engine is that of step 0"),
     "adapter-dropped": (Case("adapter-dropped", adapter=True), ADAPTER, "without what the adapter has learned"),
     "adapter-kept": (Case("adapter-kept", adapter=True, resumed=True), ADAPTER, "with the adapter of step 0 at step"),
-    "prefix-cache": (Case("prefix-cache"), CACHE, "prefix cache outlived its weights"),
-    "prefix-cache-sglang": (Case("prefix-cache", protocol="sglang"), CACHE, "prefix cache outlived its weights"),
+    "prefix-cache": (Case("prefix-cache"), CACHE, "prefix cache comes from earlier weights"),
+    "prefix-cache-sglang": (Case("prefix-cache", protocol="sglang"), CACHE, "prefix cache comes from earlier weights"),
     "decode-state": (Case("decode-state"), CACHE, "decodes from a stale state"),
     "experts": (
         Case("experts", experts=True, protocol="sglang"),

@@ -59,7 +59,7 @@ def test_a_loop_that_is_well_is_seen_to_be_and_computes_the_same(wrapper: str, t
         ("fsdp2", "layer", "sglang", "1 of 2 layers in the engine are those of step 0"),
         pytest.param("fsdp2", "never-pushed", "vllm", "with the weights of step 0", marks=pytest.mark.slow),
         pytest.param("fsdp2", "stops-after", "vllm", "with the weights of step 1", marks=pytest.mark.slow),
-        pytest.param("fsdp2", "prefix-cache", "vllm", "prefix cache outlived", marks=pytest.mark.slow),
+        pytest.param("fsdp2", "prefix-cache", "vllm", "prefix cache comes from earlier", marks=pytest.mark.slow),
         pytest.param("fsdp2", "head", "sglang", "`lm_head.weight` in the engine", marks=pytest.mark.slow),
         pytest.param("fsdp1", "never-pushed", "vllm", "with the weights of step 0", marks=pytest.mark.slow),
     ],

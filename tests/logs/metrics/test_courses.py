@@ -334,7 +334,7 @@ def test_form_without_content(prepared: Prepared, tmp_path: Path) -> None:
     )
     found = findings(prepared, tmp_path, lines)
     assert found[0].problem.id == "RLX020"
-    assert "never pays more than 0.004" in found[0].words().headline
+    assert "never gives more than 0.004" in found[0].words().headline
 
 
 @pytest.mark.parametrize(
