@@ -61,7 +61,7 @@ def _downloads(script: Script | None) -> bool:
 
 
 def explain(hits: Hits) -> Finding | None:
-    """The end of a long path is enough to know it by."""
+    """Tell what is wrong with the path."""
     told = hits.get("path") or ""
     tagged = _TAGGED.match(told)
     if tagged:
@@ -69,7 +69,5 @@ def explain(hits: Hits) -> Finding | None:
             PROBLEM, TAG, where=hits.where(), evidence=hits.evidence(), path=told, name=tagged["name"],
             tag=tagged["tag"],
         )  # fmt: skip
-    parts = told.split("/")
-    path = "/".join(parts) if len(parts) <= 3 else ".../" + "/".join(parts[-2:])
-    message = TILDE if path.startswith("~") else LOG_MESSAGE
-    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), path=path)
+    message = TILDE if told.startswith("~") else LOG_MESSAGE
+    return found(PROBLEM, message, where=hits.where(), evidence=hits.evidence(), path=told)

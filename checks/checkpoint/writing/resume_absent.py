@@ -40,32 +40,32 @@ def resume_absent(checkpoints: Checkpoints) -> Judgement:
 
 
 def explain(hits: Hits) -> Finding | None:
-    """Tell a named checkpoint from the search for the last one; the end of the path is enough to know it by."""
+    """Tell a named checkpoint from the search for the last one; the whole path, for commands hold it."""
     path, folder, holder = hits.get("path"), hits.get("folder"), hits.get("holder")
     part = hits.get("part") or ""
     rank = re.fullmatch(r"random_states_(0*[1-9]\d*)\.pkl", part)
     if rank:
         return found(
             PROBLEM, LOG_MESSAGE_RANK, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, part=part,
-            process=rank[1], path="/".join((holder or "").split("/")[-2:]),
+            process=rank[1], path=holder,
         )  # fmt: skip
     if hits.get("missing"):
         return found(PROBLEM, LOG_MESSAGE_STEP, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY)
     if indexless := hits.get("indexless"):
         return found(
             PROBLEM, LOG_MESSAGE_INDEX, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-            path="/".join(indexless.split("/")[-2:]),
+            path=indexless,
         )  # fmt: skip
     unread = hits.get("unread")
     if unread or (path and any(_ENGINE in frame for hit in hits for frame in hit.frames[-1:])):
         return found(
             PROBLEM, LOG_MESSAGE_UNREAD if unread else LOG_MESSAGE_ENGINE, where=hits.where(),
-            evidence=hits.evidence(), confidence=CONFIRMED, path="/".join((unread or path or "").split("/")[-2:]),
+            evidence=hits.evidence(), confidence=CONFIRMED, path=unread or path,
         )  # fmt: skip
     return found(
         PROBLEM, LOG_MESSAGE_PART if part else LOG_MESSAGE if path else LOG_MESSAGE_FOLDER,
         where=hits.where(), evidence=hits.evidence(), part=part, confidence=LIKELY if part else CONFIRMED,
-        path="/".join((path or folder or holder or "").split("/")[-2:]),
+        path=path or folder or holder,
     )  # fmt: skip
 
 

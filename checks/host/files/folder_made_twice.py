@@ -39,7 +39,7 @@ def explain(hits: Hits) -> Finding | None:
     hit, call = next(((each, call) for each in hits for call in [_call(each)] if call is not None), (None, ""))
     if hit is None:
         return None
-    folder = "/".join(hit.groups["folder"].replace("\\\\", "/").split("/")[-2:])
+    folder = hit.groups["folder"].replace("\\\\", "/")
     seen = _MAKES.search(call) is not None and _UNFINISHED.search(call) is None
     message = NO_FOLDER if _ALLOWED.search(call) else TWICE if seen else UNSEEN
     return found(
