@@ -130,7 +130,7 @@ class Collector:
         running: dict[str, tuple[float, float]],
         answers: queue.SimpleQueue[tuple[str, Observed]],
     ) -> None:
-        """Start every fact whose needs are settled, in a thread that can be left behind."""
+        """Start every fact whose needs are settled."""
         for name, each in list(waiting.items()):
             needs = [need for need, _ in each.wants.values() if need != "context"]
             if any(need not in self.states for need in needs):
@@ -147,7 +147,11 @@ class Collector:
                     state = run_fact(each.function, arguments)
                 answers.put((name, state))
 
-            threading.Thread(target=work, name=f"fact-{name}", daemon=True).start()
+            self._begin(name, work)
+
+    def _begin(self, name: str, work: Callable[[], None]) -> None:
+        """Read a fact in a thread of its own: one that hangs is left behind."""
+        threading.Thread(target=work, name=f"fact-{name}", daemon=True).start()
 
     def _arguments(self, each: Provider) -> dict[str, Any] | Observed:
         """Values for a fact's parameters, or the state that a missing need gives it."""

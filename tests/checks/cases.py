@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -24,7 +25,7 @@ from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import facts_needed, run_checks
 from doctor.facts.cluster import Cluster, Node
-from doctor.readers.collector import Collector
+from tests.collected import InTurn
 
 #: types of a field that holds what somebody wrote down
 _SETTING = re.compile(r"\b(?:Setting|Observed)\b")
@@ -57,11 +58,17 @@ def states(facts: Mapping[str, Any], unavailable: Mapping[str, str]) -> dict[str
     return given | {name: Observed.unseen(why) for name, why in unavailable.items()}
 
 
+@cache
+def hints_of(cls: Any) -> dict[str, Any]:
+    """Types of the fields: resolving their words is most of what building a fact costs."""
+    return get_type_hints(cls)
+
+
 def spell_out(cls: Any, data: Any) -> Any:
     """Replace plain values by Settings where the dataclass wants them."""
     if not is_dataclass(cls) or not isinstance(data, Mapping):
         return data
-    hints, out = get_type_hints(cls), dict(data)
+    hints, out = hints_of(cls), dict(data)
     for key, value in data.items():
         wanted = str(hints.get(key))
         if hints.get(key) == Settings or ("Mapping" in wanted and _SETTING.search(wanted)):
@@ -88,7 +95,7 @@ def run_case(entry: Entry, case: Mapping[str, Any], folder: Path) -> Outcome:
         (folder / name).write_text(text)
     given = states(case.get("facts", {}), case.get("unavailable", {}))
     context = Context(tuple(shlex.split(case.get("command", ""))), folder, case.get("environ", {}))
-    collector = Collector(context, given, from_file="the case")
+    collector = InTurn(context, given, from_file="the case")
     collector.ask(facts_needed([entry]))
     return run_checks([entry], collector.world)
 

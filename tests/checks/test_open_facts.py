@@ -19,7 +19,7 @@ from doctor.base.fact import Context, world_of
 from doctor.base.opened import fact_name, opened, partly
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import facts_needed, run_checks
-from doctor.readers.collector import Collector
+from tests.collected import InTurn
 from tests.each import for_each
 
 from .cases import states
@@ -74,7 +74,7 @@ def facts_of(problem_id: str, case: Mapping[str, Any], folder: Path) -> dict[str
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     context = Context(tuple(shlex.split(case.get("command", ""))), folder, case.get("environ", {}))
-    collector = Collector(context, states(case.get("facts", {}), case.get("unavailable", {})), from_file="the case")
+    collector = InTurn(context, states(case.get("facts", {}), case.get("unavailable", {})), from_file="the case")
     needed = facts_needed([ENTRIES[problem_id]])
     collector.ask(needed)
     return {name: state for name, state in collector.states.items() if name in needed}

@@ -10,7 +10,7 @@ from typing import Any
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context
 from doctor.facts.gpus import Gpu, Gpus, MigDevice
-from doctor.readers.collector import Collector
+from tests.collected import InTurn
 
 
 def state_of(
@@ -21,7 +21,7 @@ def state_of(
     context = Context(argv=tuple(shlex.split(line)), cwd=folder, environ=variables)
     unseen = Observed.unseen("no NVIDIA driver")
     given = {"gpus": Observed.seen(gpus) if gpus is not None else unseen}
-    collector = Collector(context, given)
+    collector = InTurn(context, given)
     collector.ask([name])
     return collector.states[name]
 

@@ -18,9 +18,9 @@ from doctor.catalogue.plan import Plan
 from doctor.diagnosis.offers import Judged, offer, offered
 from doctor.diagnosis.runner import facts_needed, run_checks
 from doctor.mend import journal
-from doctor.readers.collector import Collector
 from tests.case_files import read_cases
 from tests.checks.cases import build_fact
+from tests.collected import InTurn
 
 ENTRIES = {each.id: each for each in load()}
 CASES: Mapping[str, Mapping[str, Any]] = read_cases(Path(__file__).parent / "plans.yaml")
@@ -31,7 +31,7 @@ def judged(entry: Entry, fix: Fix, case: Mapping[str, Any], folder: Path) -> tup
     """What the check says of the files as they are, and the facts."""
     given = {name: Observed.seen(build_fact(name, dict(each))) for name, each in case.get("facts", {}).items()}
     context = Context(tuple(shlex.split(case.get("command", "python train.py"))), folder, case.get("environ", {}))
-    collector = Collector(context, given, from_file="the case")
+    collector = InTurn(context, given, from_file="the case")
     collector.ask({*facts_needed([entry]), *(name for name, _ in fix.facts.values())})
     outcome = run_checks([entry], collector.world)
     assert not outcome.crashed, outcome.crashed[0].traceback
@@ -42,7 +42,7 @@ def judged_by_all(case: Mapping[str, Any], folder: Path, fix: Fix) -> Judged:
     """All checks over the files of a case and its facts."""
     given = {name: Observed.seen(build_fact(name, dict(each))) for name, each in case.get("facts", {}).items()}
     context = Context(tuple(shlex.split(case.get("command", "python train.py"))), folder, case.get("environ", {}))
-    collector = Collector(context, given, from_file="the case")
+    collector = InTurn(context, given, from_file="the case")
     collector.ask({*facts_needed(ENTRIES.values()), *(name for name, _ in fix.facts.values())} - {"cluster"})
     return Judged(tuple(ENTRIES.values()), run_checks(ENTRIES.values(), collector.world), collector)
 

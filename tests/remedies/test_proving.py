@@ -19,9 +19,9 @@ from doctor.cli.app import app
 from doctor.diagnosis.offers import Judged
 from doctor.diagnosis.proving import Trial, proven, tried
 from doctor.diagnosis.runner import facts_needed, run_checks
-from doctor.readers.collector import Collector
 from tests.case_files import read_cases
 from tests.checks.cases import states
+from tests.collected import InTurn
 
 ENTRIES = tuple(load())
 CASES = Path(__file__).parent.parent / "checks"
@@ -34,7 +34,7 @@ def judged(case: Mapping[str, Any], folder: Path) -> Judged:
         (folder / name).write_text(text)
     given = states(case.get("facts", {}), case.get("unavailable", {}))
     context = Context(tuple(shlex.split(case.get("command", ""))), folder, case.get("environ", {}))
-    collector = Collector(context, given, from_file="the case")
+    collector = InTurn(context, given, from_file="the case")
     collector.ask(facts_needed(ENTRIES) - {"cluster"})
     return Judged(ENTRIES, run_checks(ENTRIES, collector.world), collector)
 
