@@ -20,6 +20,7 @@ from doctor.monitors.usage.tracks import GpuKey, Track, Usage
 _QUERY = {
     "utilization.gpu": "gpu_busy_pct", "utilization.memory": "memory_busy_pct", "memory.used": "memory_used_mib",
     "power.draw": "power_w", "power.draw.instant": "power_w", "power.draw.average": "power_w",
+    "enforced.power.limit": "power_limit_w", "power.limit": "power_limit_w",
     "temperature.gpu": "temperature_c", "clocks.current.sm": "sm_clock_mhz", "clocks.sm": "sm_clock_mhz",
     "pcie.link.width.current": "pcie_width", "pcie.link.width.max": "pcie_width_max",
     "ecc.errors.uncorrected.volatile.total": "ecc_uncorrected",
@@ -162,11 +163,12 @@ def _rounds(times: list[float]) -> list[list[int]]:
 
 
 def _query_values(row: dict[str, str]) -> dict[str, float]:
+    """Our columns of a row; of several power limits the lowest, which applies."""
     values = {}
     for name, text in row.items():
         column = _QUERY.get(name)
         if column is not None and (number := _number(text)) is not None:
-            values[column] = number
+            values[column] = number if column != "power_limit_w" else min(number, values.get(column, number))
     told = {bit: row[name] for name in row for part, bit in _EVENTS.items() if name.endswith("." + part)}
     if told:
         values["throttle"] = float(sum(bit for bit, text in told.items() if text == "Active"))

@@ -194,6 +194,22 @@ def test_query_of_nvidia_smi() -> None:
     assert [each["id"] for each in data["findings"]] == ["GPU007"]
 
 
+@pytest.mark.parametrize(
+    "columns", ["power.limit [W]", "enforced.power.limit [W]", "power.limit [W], enforced.power.limit [W]"]
+)
+def test_a_lower_power_limit_in_a_query_of_nvidia_smi(tmp_path: Path, columns: str) -> None:
+    count = columns.count("[W]")
+    rows = [f"timestamp, index, utilization.gpu [%], power.draw [W], {columns}"]
+    for second in range(400):
+        for gpu in range(8):
+            limits = [f"{350 if gpu == 5 and at == count - 1 else 700}.00 W" for at in range(count)]  # the last applies
+            time = f"2026/01/01 00:{second // 60:02d}:{second % 60:02d}.000"
+            rows.append(f"{time}, {gpu}, 97 %, {345 if gpu == 5 else 650}.00 W, {', '.join(limits)}")
+    (tmp_path / "g.csv").write_text("\n".join(rows))
+    (found,) = (each for each in report(str(tmp_path / "g.csv"))["findings"] if each["id"] == "PRF011")
+    assert found["headline"] == "The power limit of GPU 5 is 350 W, that of the others 700 W"
+
+
 @pytest.mark.parametrize("text", ["", "step,loss\n1,2\n", "index, utilization.gpu [%]\n0, 5 %\n", "# gpu sm\n"])
 def test_what_is_no_usage_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.csv"
