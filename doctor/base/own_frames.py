@@ -38,9 +38,9 @@ PASSING = frozenset(
         "load_weights", "loss", "marked", "norm", "note", "note_and_await", "replay", "run", "run_and_tell",
         "scale", "scored", "serve", "shield", "start", "step", "take_model_step", "total", "training_step", "update",
         "watched",
-        "create_engine_config", "from_pretrained", "get_config_dict", "guarded", "init", "init_subclass",
+        "create_engine_config", "from_config", "from_pretrained", "get_config_dict", "guarded", "init", "init_subclass",
         "load_dataset", "main", "post_init", "rehearsed", "replaced", "sampler", "save", "select", "split", "timed_map",
-        "train",
+        "set_attn_implementation", "train",
     }
 )  # fmt: skip
 _CALL = later(r"\boriginal\(")
