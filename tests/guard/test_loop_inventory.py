@@ -147,7 +147,7 @@ def test_no_number_more_is_read_for_it(guard):
         (lambda row: row["labels"].fill_(-100), False, ["No token of the 48 in the first batch counts for the loss"]),
         (
             lambda row: row.update(labels=torch.roll(row["labels"], -1, 1)), False,
-            ["of 46 labels are the next token already, and `TinyForCausalLM` shifts them again"],
+            ["of 46 labels are already the next token, and `TinyForCausalLM` shifts them again"],
         ),
         (lambda row: row.update(labels=torch.roll(row["labels"], -1, 1)), True, []),
         (

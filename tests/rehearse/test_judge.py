@@ -371,7 +371,7 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 64}, "frozen": {"bfloat16": 9, "float32": 9}},
          "float64, while all other parameters are bfloat16, float32"),
         ({"double": {"lm_head.weight": 1}, "trainable": {"float64": 964}}, None),
-        (ALIGNED_NEXT, "30 of 30 labels are the next token already"),
+        (ALIGNED_NEXT, "30 of 30 labels are already the next token"),
         ({**ALIGNED_NEXT, "shifts": False}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 30, "own": 30, "next": 1}}}, None),
         ({"shifts": True, "batch": {**INVENTORY["batch"], "aligned": {"of": 7, "own": 0, "next": 7}}}, None),

@@ -87,7 +87,7 @@ def told(prepared: Prepared, tmp_path: Path, text: str, context: str) -> str:
         (
             STOPS % "does not stop generating",
             TRAINED % "Qwen/Qwen2.5-7B-Instruct",
-            "DAT3984 The answers do not stop, by",
+            "DAT3984 The answers do not stop, according to",
         ),
         ("{'loss': 12.6}\n{'loss': 12.2}\n", "The loss increases with the gradient accumulation steps.\n", "NUM1516"),
         (
