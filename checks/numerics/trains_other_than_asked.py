@@ -25,6 +25,7 @@ ONE_KIND = TOML["one_kind"]
 DOUBLE = TOML["double"]
 UNHELD = TOML["unheld"]
 CLEARED = TOML["cleared"]
+REPEATED = TOML["repeated"]
 
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
 _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
@@ -42,6 +43,8 @@ _OF_CLASSIFIERS = frozenset({"classifier", "score"})
 _LEAST_LABELS, _NEXT = 8, 0.95
 #: labels on padding: their share, and how many a row, for the first of them may be meant as the end of the text
 _OF_PADDING, _A_ROW = 0.1, 2
+#: rows that all repeat their prompt, at least
+_LEAST_REPEATED = 2
 #: rows of single answers that are not all good, or all bad, by chance
 _LEAST_ROWS = 16
 #: groups of names at which an inventory may have left some out
@@ -73,6 +76,7 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _endless(data, batch)
     yield from _shifted(data, batch)
     yield from _padded(data, batch)
+    yield from _repeated(batch)
     yield from _unheld(data)
     yield from _untouched(data, batch)
     yield from _beside(data)
@@ -165,6 +169,16 @@ def _padded(data: Mapping[str, Any], batch: Mapping[str, Any]) -> Iterator[Findi
         yield found(
             PROBLEM, PADDED, count=count, trained=trained, share=f"{100 * count / trained:.0f} %",
             evidence=(Observed.quoted("inventory", f"labels: {count} of {trained} where the attention mask is 0"),),
+        )  # fmt: skip
+
+
+def _repeated(batch: Mapping[str, Any]) -> Iterator[Finding]:
+    """Answers that all begin with their whole prompt, which stands before them already."""
+    count = batch.get("repeated", 0)
+    if count >= _LEAST_REPEATED and count == batch["prompted"]:
+        yield found(
+            PROBLEM, REPEATED, confidence=LIKELY, count=count,
+            evidence=(Observed.quoted("inventory", f"{count} of {count} rows train the prompt's tokens behind it"),),
         )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _MASKED = -100
 #: tokens behind the one that ends a text: a line break, most often
 _BEHIND = 3
+#: tokens of a prompt that is not repeated by chance
+_LEAST_PROMPT = 8
 #: dimensions of a batch of rows
 _ROWS = 2
 _MOST_ELEMENTS, _MOST_GROUPS, _MOST_TEXT = 1 << 20, 400, 2000
@@ -128,6 +130,7 @@ def of_batch(batch: dict[str, Any], tokenizer: Any, ending: frozenset[int] = fro
         told.update(tokens=len(flat), trained=sum(bool(each) for each in flat), rows=len(rows["completion_mask"]))
         if "completion_ids" in rows:
             told["ends"] = _ends(_unmasked(rows["completion_ids"], rows["completion_mask"]), tokenizer)
+    told.update(_repeated(rows))
     with suppress(Exception):  # whatever a tokenizer raises
         told["seen"] = _rendered(rows, tokenizer)
     return told
@@ -162,6 +165,22 @@ def _behind_the_end(rows: dict[str, list[list[int]]], ending: frozenset[int]) ->
         if 0 < len(real) < len(ids) and real[-1][1] != _MASKED and not closed:
             open_rows += any(token in ending for token, _ in before)
     return {"padded": padded, "open": open_rows}
+
+
+def _repeated(rows: dict[str, list[list[int]]]) -> dict[str, int]:
+    """Rows with a prompt and a trained part behind it, and those whose trained part begins with the whole prompt."""
+    found = {"prompted": 0, "repeated": 0}
+    marks = rows.get("completion_mask") or [[one != _MASKED for one in row] for row in rows.get("labels") or []]
+    parts = (rows.get("input_ids") or [], marks, rows.get("attention_mask") or [])
+    for ids, trained, mask in zip(*parts):  # noqa: B905 - Python 3.9
+        real = [(token, bool(kept)) for token, kept, there in zip(ids, trained, mask) if there]  # noqa: B905
+        start = next((at for at, (_, kept) in enumerate(real) if kept), 0)
+        before, behind = [token for token, _ in real[:start]], [token for token, _ in real[start:]]
+        if len(before) >= _LEAST_PROMPT:
+            found["prompted"] += 1
+            # the tokenizer may begin the prompt with a token of its own, which the repetition lacks
+            found["repeated"] += any(behind[: len(one)] == one for one in (before, before[1:]))
+    return found
 
 
 def _unmasked(ids: list[list[int]], mask: list[list[int]]) -> list[list[int]]:

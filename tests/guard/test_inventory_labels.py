@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from doctor.checks.numerics import trains_other_than_asked
 from doctor.monitors.guard.first_step import cut_rows, ending, of_batch
 from doctor.monitors.guard.inventory import _desirable, shifts
 
@@ -178,3 +179,31 @@ def test_of_single_answers_only_their_labels_are_read() -> None:
     assert _desirable(ExperimentalBCOTrainer()) == {}
     assert _desirable(DPOTrainer()) == {}
     assert _desirable(object()) == {}
+
+
+@pytest.mark.parametrize("kind", ["labels", "completion_mask"])
+@pytest.mark.parametrize(
+    ("answer", "repeated"),
+    [([*IDS[:12], 7, 8], 2), ([*IDS[1:12], 7, 8], 2), ([7, 8], 0), ([*IDS[:6], 7, 8], 0)],
+)
+def test_answers_that_begin_with_their_prompt_are_counted(kind: str, answer: list[int], repeated: int) -> None:
+    prompt = IDS[:12]
+    size = len(prompt) + len(answer)
+    padded = [[0, 0, *prompt, *answer], [*prompt, *answer, 0, 0]]
+    masks = [[0, 0, *[1] * size], [*[1] * size, 0, 0]]
+    kept = [[*[0] * 14, *[1] * len(answer)], [*[0] * 12, *[1] * len(answer), 0, 0]]
+    labels = [
+        [token if one else -100 for token, one in zip(*row, strict=True)] for row in zip(padded, kept, strict=True)
+    ]
+    batch = {"input_ids": padded, "attention_mask": masks, kind: labels if kind == "labels" else kept}
+    told = of_batch({name: torch.tensor(each) for name, each in batch.items()}, None)
+    assert (told["prompted"], told["repeated"]) == (2, repeated)
+    found = [each.message for each in trains_other_than_asked.of_inventory({"batch": told})]
+    assert (trains_other_than_asked.REPEATED in found) is bool(repeated)
+
+
+def test_a_short_prompt_is_repeated_by_chance() -> None:
+    ids = torch.tensor([[5, 6, 7, 5, 6, 7, 9]] * 2)
+    labels = torch.tensor([[-100] * 3 + [5, 6, 7, 9]] * 2)
+    told = of_batch({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}, None)
+    assert (told["prompted"], told["repeated"]) == (0, 0)
