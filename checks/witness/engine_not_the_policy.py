@@ -11,6 +11,7 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Where, found
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.words import words_of
+from doctor.oracles.logps import GAP_LIMIT
 from doctor.oracles.verdict import DOUBTFUL, Verdict
 from doctor.oracles.weights import spans
 
@@ -47,6 +48,31 @@ def of_step(step: int, past: int, agreement: Verdict) -> Finding:
     return found(
         PROBLEM, TOML["older"], confidence=LIKELY, where=Where(step=step), evidence=evidence, step=step, past=past
     )
+
+
+def of_samples(step: int, agreement: Verdict, healthy: float) -> Finding:
+    """The values that came with the samples are not the trainer's, and only the batch was seen.
+
+    Args:
+        step: optimizer steps made.
+        agreement: of the batch.
+        healthy: the gap that is none; up to `GAP_LIMIT` hard tokens may make a larger one.
+
+    """
+    severity = WARNING if agreement.value <= GAP_LIMIT else ERROR
+    return found(
+        PROBLEM, TOML["samples"], severity=severity, confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, agreement.reason), Observed.quoted(_SOURCE, figures(agreement))), step=step,
+        gap=f"{agreement.value:.2g}", limit=f"{healthy:.2g}",
+    )  # fmt: skip
+
+
+def of_version(step: int, past: int, lag: Verdict) -> Finding:
+    """Samples are of earlier weights, by what the engine records with them."""
+    return found(
+        PROBLEM, TOML["version"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, lag.reason),), step=step, past=past, share=f"{lag.details['share']:.0%}",
+    )  # fmt: skip
 
 
 def other_weights(step: int, weights: Verdict, agreement: Optional[Verdict]) -> Finding:

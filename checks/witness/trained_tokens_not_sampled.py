@@ -80,3 +80,12 @@ def of_place(step: int, verdict: Verdict) -> Finding:
         PROBLEM, TOML[message], severity=WARNING, confidence=LIKELY, where=Where(step=step),
         evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, **values,
     )  # fmt: skip
+
+
+def one_place_apart(step: int, verdict: Verdict) -> Finding:
+    """Ids and log probabilities of a batch were joined with an offset."""
+    return found(
+        PROBLEM, TOML["shifted"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, offset=f"{-int(verdict.value):+d}",
+        gap=f"{verdict.details['in_place']:.2g}",
+    )  # fmt: skip

@@ -22,7 +22,15 @@ from doctor.oracles.episodes import (
     infrastructure,
     tool_failures,
 )
-from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, repeat_noise, same_path, tempered
+from doctor.oracles.logps import (
+    healthy_gap,
+    logp_agreement,
+    renormalised,
+    repeat_noise,
+    same_path,
+    shifted,
+    tempered,
+)
 from doctor.oracles.sampling import effective_sample_size, group_variance, staleness
 from doctor.oracles.tokens import (
     mask_audit,
@@ -35,7 +43,7 @@ from doctor.oracles.tokens import (
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, State, Verdict
 from doctor.oracles.weights import Checksum, checksum, compare_weights, digest, weight_checksums
 
-VERSION = "1.1"
+VERSION = "1.2"
 
 __all__ = [
     "BROKEN",
@@ -67,6 +75,7 @@ __all__ = [
     "round_trip",
     "same_path",
     "same_tokens",
+    "shifted",
     "staleness",
     "tempered",
     "template_prefix",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Mapping, Optional, Sequence
 
-from doctor.oracles.vectors import count, deviation, exp, finite, kept, mean, positions_of, vectors
+from doctor.oracles.vectors import count, deviation, exp, finite, kept, mean, positions_of, rows, vectors
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, State, Verdict, unseen
 
 #: mean exp|d| that is doubtful, and mean |d| that is broken, whatever the precision
@@ -280,6 +280,53 @@ def tempered(trainer: Any, engine: Any, mask: Any = None) -> Verdict:
     state = BROKEN if beyond and abs(slope - 1.0) > SLOPE_ERRORS * error else HOLDS
     reason = f"the engine's log probabilities rise {slope:.2f} times as steeply as the trainer's"
     return Verdict("tempered", state, slope, 1.0, reason, {"other": bound, "error": error})
+
+
+def shifted(trainer: Any, engine: Any, mask: Any = None, *, most: int = 1) -> Verdict:
+    """Whether the engine's log probabilities belong to the tokens beside those that they stand at.
+
+    Args:
+        trainer: log probabilities [sequences, tokens], arrays or nested sequences.
+        engine: of the same tokens, as they were when they were sampled.
+        mask: 1 where a token counts.
+        most: places to either side that are tried.
+
+    Returns:
+        `value` is the offset at which both sides agree: 1 where the engine's value of a token stands one place too far
+        behind. Broken where they agree at it as two programs with equal weights do, three times better than in place.
+        `details`: `in_place` and `moved`, the mean |d| without and with the offset.
+
+    >>> trainer = [[-1.0, -0.3, -2.0, -0.7, -1.1, -0.2, -0.9, -3.0] * 4]
+    >>> verdict = shifted(trainer, [[0.0, *trainer[0][:-1]]])
+    >>> verdict.state.value, verdict.value
+    ('broken', 1.0)
+    >>> shifted(trainer, trainer).state.value
+    'holds'
+    """
+    first, second = rows(trainer), rows(engine)
+    counted = [[1.0] * len(row) for row in first] if mask is None else rows(mask)
+    gaps = {at: _mean_gap(first, second, counted, at) for at in range(-most, most + 1)}
+    known = {at: value for at, (value, tokens) in gaps.items() if tokens >= ONE_SIDED_TOKENS}
+    if len(known) < len(gaps):
+        return unseen("shifted", f"{gaps[0][1]} tokens are too few", tokens=gaps[0][1])
+    best = min(known, key=lambda at: (known[at], abs(at)))
+    details = {"in_place": known[0], "moved": known[best], "tokens": gaps[best][1]}
+    off = known[best] <= HEALTHY_UNTOLD and known[0] > max(TIMES_BEFORE * known[best], HEALTHY_UNTOLD)
+    reason = f"trainer and engine differ by {known[0]:.3g} a token, by {known[best]:.3g} at an offset of {best}"
+    return Verdict("shifted", BROKEN if off else HOLDS, float(best if off else 0), 0.0, reason, details)
+
+
+def _mean_gap(
+    first: Sequence[Any], second: Sequence[Any], mask: Sequence[Any], at: int
+) -> tuple[float, int]:  # fmt: skip
+    """The mean |d| of each token of one side and the one `at` places behind it on the other, and of how many."""
+    found = []
+    for one, other, counts in zip(first, second, mask):  # noqa: B905 - Python 3.9
+        for place in range(max(0, -at), min(len(one), len(other) - at)):
+            a, b = one[place], other[place + at]
+            if counts[place] > 0.5 and a is not None and b is not None and math.isfinite(a) and math.isfinite(b):
+                found.append(abs(a - b))
+    return (math.fsum(found) / len(found) if found else math.nan), len(found)
 
 
 def _gaps(one: Any, other: Any, mask: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import traceback
@@ -18,6 +19,12 @@ _NO_TRAINERS = frozenset(
 )
 _NO_TRAINER_MODULES = ("accelerate.commands.", "torch.distributed.", "deepspeed.launcher.", "vllm.", "pip.")
 
+#: modules with drivers of Ray trainers -> (module of the witness, function) that is given it
+_DRIVERS = {
+    "verl.trainer.ppo.ray_trainer": ("verl", "drivers"),
+    "verl.trainer.ppo.v1.trainer_base": ("verl", "drivers_v1"),
+}
+
 
 def attach(name: str, module: ModuleType) -> None:
     """Prepare this process, and have the guard added where a trainer or an engine is made.
@@ -31,6 +38,8 @@ def attach(name: str, module: ModuleType) -> None:
         _prepare()
     if name == "transformers.trainer":
         _to_trainers(module)
+    elif name in _DRIVERS:
+        _to_driver(name, module)
     else:
         _to_engines(module)
 
@@ -144,6 +153,15 @@ def _to_engines(module: Any) -> None:
         return made
 
     module.initialize = initialize_and_watch
+
+
+def _to_driver(name: str, module: Any) -> None:
+    """Have the witness look on in the process that drives workers of Ray."""
+    package, function = _DRIVERS[name]
+    try:
+        getattr(importlib.import_module(f"doctor.monitors.witness.{package}"), function)(module)
+    except Exception:  # noqa: BLE001 - whatever it is, the driver goes on
+        _tell("failed", error=traceback.format_exc()[-2000:])
 
 
 def _by_trainer() -> bool:

@@ -14,7 +14,10 @@ from doctor.run.folder import RunDir
 #: folder of the run that holds the start-up hook, an archive, and the modules carried
 PATIENT = "patient"
 
-_MODULES = ("doctor.run.phases", "doctor.monitors.guard", "doctor.monitors.capsule", "doctor.monitors.inject.attach")
+_MODULES = (
+    "doctor.run.phases", "doctor.monitors.guard", "doctor.monitors.capsule", "doctor.monitors.witness",
+    "doctor.monitors.inject.attach",
+)  # fmt: skip
 _PREFIX = "DOCTOR_GUARD_"
 
 

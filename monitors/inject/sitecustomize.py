@@ -14,7 +14,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(_HERE)
 
 #: modules that tell a training process
-_AWAITED = ("transformers.trainer", "deepspeed")
+_AWAITED = (
+    "transformers.trainer", "deepspeed", "verl.trainer.ppo.ray_trainer", "verl.trainer.ppo.v1.trainer_base",
+)  # fmt: skip
 #: modules in which the capsule sees exceptions; threads and workers, Ray's tasks
 _OF_CAPSULE = (
     "threading", "logging", "multiprocessing.util", "multiprocessing.pool", "concurrent.futures.process", "torch",

@@ -45,7 +45,8 @@ _LATE = {
     "en": "doctor: witness: {engine} did not answer in time at step {step}; the run continued without waiting",
     "zh": "doctor: witness: {engine} 在第 {step} 步没有及时回答;训练没有等待,继续进行",
 }
-_OFF = {
+#: said where nothing is seen, with the reason
+OFF = {
     "en": "doctor: witness: not seen whether the engine samples from the policy that learns: {reason}",
     "zh": "doctor: witness: 未能确认引擎是否从正在学习的策略采样:{reason}",
 }
@@ -218,7 +219,7 @@ class Witness:
 
     def _unseen(self, reason: str) -> None:
         if self.guard.rank == 0:
-            self.guard.alerts.print(_OFF[self.guard.options.language].format(reason=reason))
+            self.guard.alerts.print(OFF[self.guard.options.language].format(reason=reason))
 
     def _open(self) -> bool:
         """Whether engine and policy can be asked; they are looked at once."""
