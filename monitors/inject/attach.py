@@ -23,6 +23,8 @@ _NO_TRAINER_MODULES = ("accelerate.commands.", "torch.distributed.", "deepspeed.
 _DRIVERS = {
     "verl.trainer.ppo.ray_trainer": ("verl", "drivers"),
     "verl.trainer.ppo.v1.trainer_base": ("verl", "drivers_v1"),
+    "openrlhf.trainer.ppo_utils.experience_maker": ("openrlhf", "makers"),
+    "openrlhf.trainer.ppo_trainer": ("openrlhf", "drivers"),
 }
 
 

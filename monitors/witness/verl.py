@@ -213,9 +213,9 @@ def _queued(batch: Any, watch: DriverWatch) -> Optional[Rollouts]:
     if SAMPLED not in told or TRAINED not in told:
         watch.witness.switch_off(_NO_VALUES)
         return None
-    columns = [_rows(told[name]) for name in (TRAINED, SAMPLED, MASK)]
+    trained, sampled, mask = (_rows(told[name]) for name in (TRAINED, SAMPLED, MASK))
     versions = [_version(batch.tags[at].get(FIRST), batch.tags[at].get(LAST)) for at in chosen]
-    return Rollouts(*columns, versions)
+    return Rollouts(trained, sampled, mask, versions)
 
 
 def _rows(column: Any) -> list[list[float]]:

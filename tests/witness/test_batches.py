@@ -16,12 +16,12 @@ ROWS, TOKENS = 8, 40
 
 
 def logps(seed: int) -> list[list[float]]:
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 - no secret
     return [[-source.expovariate(1.0) for _ in range(TOKENS)] for _ in range(ROWS)]
 
 
 def moved(values: list[list[float]], gap: float, seed: int = 1) -> list[list[float]]:
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 - no secret
     return [[each + source.gauss(0.0, gap) for each in row] for row in values]
 
 
@@ -92,7 +92,9 @@ def test_a_temperature_is_named_only_where_the_settings_have_it(sampling: Sampli
 ])  # fmt: skip
 def test_a_cut_is_named_only_where_the_settings_have_it(cut: bool, gain: float, named: str) -> None:
     trained = logps(5)
-    judged = judge_rollouts(rollouts(trained, [[each + gain for each in row] for row in trained]), 2, Sampling(1.0, cut))
+    judged = judge_rollouts(
+        rollouts(trained, [[each + gain for each in row] for row in trained]), 2, Sampling(1.0, cut)
+    )
     assert headlines(judged)[0].startswith(named)
 
 
