@@ -1,4 +1,4 @@
-"""veRL's own driver over workers of Ray on a CPU: verl_driver.py OUT FAULT SEED [KEY=VALUE ...].
+"""veRL's own driver over workers of Ray on a CPU: verl_driver.py OUT FAULT SEED[,SEED ...] [KEY=VALUE ...].
 
 The driver is the real `RayPPOTrainer` with its own `fit`, in a task of Ray as `main_ppo` has it; the worker group is
 veRL's, of two processes that hold a tiny model, speak the worker's interface and learn it. The engine is an actor with
@@ -7,7 +7,8 @@ a copy of the model, which samples, gives its log probabilities and records the 
 FAULT: "none", or what goes wrong: "not-sent" (weights stop after update 1, while the engine believes in new ones),
 "not-sent-version" (and the engine knows), "stale-layer" (one layer stays), "old-after-resume" (a checkpoint is resumed
 and the engine keeps what it began with), "off-by-one" (values of the engine stand one token too far behind).
-KEY=VALUE: further overrides of veRL's configuration. OUT gets the sums of the weights and each step's loss.
+KEY=VALUE: further overrides of veRL's configuration. There is a run for each seed, one after the other; OUT gets the
+sums of the weights and each step's loss of each run.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
-
 import numpy as np
 import ray
 import torch
 from hydra import compose, initialize_config_module
+from tiny_lm import VOCABULARY, TinyLM  # tests/witness is on the path of all processes, and the doctor is not
 from torch.utils.data import Dataset
 from verl import DataProto
 from verl.single_controller.base import Worker
@@ -31,9 +31,7 @@ from verl.single_controller.ray.base import create_colocated_worker_cls
 from verl.trainer.ppo.ray_trainer import RayPPOTrainer, ResourcePoolManager, Role
 from verl.utils import tensordict_utils as tu
 
-from tests.witness.tiny_lm import VOCABULARY, TinyLM
-
-OUT, FAULT, SEED, *OVERRIDES = sys.argv[1:]
+OUT, FAULT, SEEDS, *OVERRIDES = sys.argv[1:]
 STEPS, PROMPTS, ANSWERS, PROMPT, ANSWER, RATE = 6, 4, 4, 8, 24, 0.05
 RESUMED = 20
 OURS = (
@@ -62,13 +60,16 @@ def logps_of(lm: TinyLM, ids: torch.Tensor) -> torch.Tensor:
 class Actor(Worker):
     """A rank of the trainer: scores its part of the batch, and sums up gradients with the other one."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
         torch.set_num_threads(1)
         torch.distributed.init_process_group("gloo")
+        self._register_dispatch_collect_info("actor", dp_rank=self.rank, is_collect=True)
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def begin(self, seed):
         self.lm = model(seed)
         self.optimizer = torch.optim.SGD(self.lm.parameters(), lr=RATE)
-        self._register_dispatch_collect_info("actor", dp_rank=self.rank, is_collect=True)
 
     @register(dispatch_mode=BY_ACTOR)
     def compute_log_prob(self, data):
@@ -109,7 +110,7 @@ class Actor(Worker):
 class Engine:
     """Samples with the weights that it was sent last."""
 
-    def __init__(self, seed: int) -> None:
+    def begin(self, seed):
         torch.set_num_threads(1)
         self.lm, self.version = model(seed), 0
         self.random = torch.Generator().manual_seed(seed)
@@ -210,20 +211,20 @@ def collate(rows):
 class Tiny(RayPPOTrainer):
     """Only what needs GPUs is replaced: making workers and engines, and the checkpoint that is resumed."""
 
-    def init_workers(self) -> None:
-        pool = RayResourcePool([2], use_gpu=False, max_colocate_count=1)
-        arguments = RayClassWithInitArgs(cls=ray.remote(Actor), seed=int(SEED))
-        made = create_colocated_worker_cls({"actor_rollout": arguments})
-        group = RayWorkerGroup(resource_pool=pool, ray_cls_with_init=made, device_name="cpu")
-        self.actor_rollout_wg = group.spawn(prefix_set={"actor_rollout"})["actor_rollout"]
-        engine = Engine.remote(int(SEED))
+    seed = 0
+
+    def init_workers(self, group, engine) -> None:
+        """Workers and engine of the run before begin anew: to start them takes longer than to train."""
+        group.begin(self.seed)
+        ray.get(engine.begin.remote(self.seed))
+        self.actor_rollout_wg = group
         self.async_rollout_manager = Manager(engine)
-        self.checkpoint_manager = Sender(self.actor_rollout_wg, engine)
+        self.checkpoint_manager = Sender(group, engine)
         self.losses = []
 
     def _load_checkpoint(self):
         if FAULT == "old-after-resume":
-            self.actor_rollout_wg.load(model(int(SEED) + 1000).state_dict())
+            self.actor_rollout_wg.load(model(self.seed + 1000).state_dict())
             self.global_steps, self.total_training_steps = RESUMED, RESUMED + STEPS
 
     def _update_actor(self, batch):
@@ -232,24 +233,36 @@ class Tiny(RayPPOTrainer):
         return made
 
 
+def workers():
+    pool = RayResourcePool([2], use_gpu=False, max_colocate_count=1)
+    made = create_colocated_worker_cls({"actor_rollout": RayClassWithInitArgs(cls=ray.remote(Actor))})
+    group = RayWorkerGroup(resource_pool=pool, ray_cls_with_init=made, device_name="cpu")
+    return group.spawn(prefix_set={"actor_rollout"})["actor_rollout"]
+
+
 @ray.remote(num_cpus=0)
 class Task:
-    def run(self, config) -> None:
+    def run(self, config, seeds):
         torch.set_num_threads(1)
+        group, engine, told = workers(), Engine.remote(), []
         pools = ResourcePoolManager(resource_pool_spec={"all": [2]}, mapping={Role.ActorRollout: "all"})
-        trainer = Tiny(
-            config=config, tokenizer=None, role_worker_mapping={Role.ActorRollout: ray.remote(Actor)},
-            resource_pool_manager=pools, train_dataset=Prompts(), val_dataset=Prompts(), collate_fn=collate,
-            device_name="cpu",
-        )  # fmt: skip
-        trainer.init_workers()
-        trainer.fit()
-        sums = {name: float(each.double().sum()) for name, each in trainer.actor_rollout_wg.weights()[0].items()}
-        Path(OUT).write_text(json.dumps({"losses": trainer.losses, "weights": sums}))
+        for seed in seeds:
+            trainer = Tiny(
+                config=config, tokenizer=None, role_worker_mapping={Role.ActorRollout: ray.remote(Actor)},
+                resource_pool_manager=pools, train_dataset=Prompts(), val_dataset=Prompts(), collate_fn=collate,
+                device_name="cpu",
+            )  # fmt: skip
+            trainer.seed = seed
+            trainer.init_workers(group, engine)
+            trainer.fit()
+            sums = {name: float(each.double().sum()) for name, each in group.weights()[0].items()}
+            told.append({"losses": trainer.losses, "weights": sums})
+        return told
 
 
 if __name__ == "__main__":
     with initialize_config_module("verl.trainer.config", version_base=None):
         config = compose("ppo_trainer", overrides=[*OURS, *OVERRIDES])
     ray.init(num_cpus=4, include_dashboard=False)
-    ray.get(Task.remote().run.remote(config))
+    told = ray.get(Task.remote().run.remote(config, [int(each) for each in SEEDS.split(",")]))
+    Path(OUT).write_text(json.dumps(told))
