@@ -43,7 +43,7 @@ def answered_s() -> float:
 
 
 class EngineDeadError(Exception):
-    """Named like vLLM's own: the engine answers nothing more."""
+    """Named like vLLM's own: the engine does not answer any more."""
 
 
 class Death:

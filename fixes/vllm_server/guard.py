@@ -41,7 +41,7 @@ _BREAKS_OFF = _DATA + b'{"error":'
 #: files of vLLM that take a prompt apart
 _READS_PROMPTS = re.compile(r"[\\/]vllm[\\/](?:inputs[\\/]|v1[\\/]engine[\\/](?:input_)?processor\.py|renderers[\\/])")
 
-#: errors after which the engine answers nothing more
+#: errors after which the engine does not answer any more
 _DEAD = frozenset({"EngineDeadError", "AsyncEngineDeadError", "MQEngineDeadError"})
 
 

@@ -89,7 +89,7 @@ def clauses(usage: Usage, summary: Summary) -> list[str]:
     cards = [key for key in usage.gpus if key.mig is None]
     said.append(f"{len(cards)} GPU{'' if len(cards) == 1 else 's'}" if cards else "no GPU sampled")
     sources = sorted({each.activity_from for each in summary.gpus if each.activity_from})
-    renewed = f", renewed by the driver every {period}" if (period := _busy_period(usage)) else ""
+    renewed = f", updated by the driver every {period}" if (period := _busy_period(usage)) else ""
     said += [f"activity from {each}{renewed if each == 'gpu_busy_pct' else ''}" for each in sources]
     if slowest := max((float(each["data"]["power_every_s"]) for each in _paced(usage)), default=0.0):
         said.append(f"the driver's calls are slow: power is read only every {1000 * slowest:.0f} ms")

@@ -119,7 +119,7 @@ class ForwardListener:
 
     def hook_failed(self) -> None:
         """The hook failed and does nothing any more."""
-        self.reason = "what looks at the trainer's forward failed"
+        self.reason = "the hook on the trainer's forward failed"
         self.stop()
 
     def heard(self) -> Optional[Heard]:
@@ -205,7 +205,7 @@ def _inputs(args: Sequence[Any], kwargs: Any, *, together: bool) -> tuple[Any, A
     mask, positions = kwargs.get("attention_mask"), kwargs.get("position_ids")
     for each in (mask, positions):
         if each is not None and getattr(each, "shape", None) != ids.shape:
-            raise ForwardRefused("mask or positions of the trainer's forward are of another shape than its ids")
+            raise ForwardRefused("mask or positions of the trainer's forward have a different shape from its ids")
     if together and positions is None:
         raise ForwardRefused("each rank takes a part of every sequence, and the forward does not show which")
     cut = [None if each is None else each[:MOST_ROWS].detach().clone() for each in (ids, mask, positions)]
@@ -248,7 +248,7 @@ def _logits(output: Any, kwargs: Any, ids: Any, vocabulary: int) -> tuple[Any, i
         raise ForwardRefused("the trainer's forward returns logits of selected positions only")
     count = min(kept, ids.shape[1]) or ids.shape[1]
     if logits.shape[1] != count:
-        raise ForwardRefused("the trainer's forward gives another number of logits than it has tokens")
+        raise ForwardRefused("the trainer's forward gives a different number of logits than it has tokens")
     return logits[:MOST_ROWS].detach(), ids.shape[1] - count
 
 

@@ -67,7 +67,7 @@ class LocalLlm(Engine):
             keywords["lora_request"] = self._request
         outputs = (self._generate or self._llm.generate)(prompts, **keywords)
         if len(outputs) != len(ids):
-            raise CannotAsk("it answers another number of prompts")
+            raise CannotAsk("it answers a different number of prompts")
         return list(outputs)
 
     def _sampling(self, **values: Any) -> Any:

@@ -103,7 +103,7 @@ class VllmServer(_Server):
             body["cache_salt"] = salt
         choices = sorted(_of(self._ask("/v1/completions", body), "choices"), key=lambda each: each.get("index", 0))
         if len(choices) != len(prompts):
-            raise CannotAsk("it answers another number of prompts")
+            raise CannotAsk("it answers a different number of prompts")
         return [_of_completion(each.get("logprobs")) for each in choices]
 
     def digests(self) -> Mapping[str, str]:
@@ -152,7 +152,7 @@ def _of_completion(logprobs: Any) -> Continued:
 
 def _id(token: str) -> int:
     if not token.startswith(_PREFIX):
-        raise CannotAsk("it names tokens by text, not by id")
+        raise CannotAsk("it identifies tokens by text, not by id")
     return int(token[len(_PREFIX) :])
 
 
@@ -189,7 +189,7 @@ class SglangServer(_Server):
             body["lora_path"] = self.adapter
         answer = self._ask("/generate", body)
         if not isinstance(answer, list) or len(answer) != len(ids):
-            raise CannotAsk("it answers another number of prompts")
+            raise CannotAsk("it answers a different number of prompts")
         return [_of(each, "meta_info") for each in answer]
 
     def score(self, sequences: Sequence[Sequence[int]], *, base: bool = False) -> list[Logps]:
@@ -199,7 +199,7 @@ class SglangServer(_Server):
         for ids, meta in zip(sequences, told):  # noqa: B905 - Python 3.9
             rows = _of(meta, "input_token_logprobs")
             if [row[1] for row in rows] != list(ids):
-                raise CannotAsk("it scores other tokens than it was given")
+                raise CannotAsk("it scores different tokens from those it was given")
             found.append([None if row[0] is None else _number(row[0]) for row in rows])
         return found
 

@@ -397,7 +397,7 @@ class Witness:
         self.rounds += 1
         self._late_in_a_row = 0
         if asked.scored is None and asked.plain is None:
-            self.switch_off(next(iter(asked.unseen.values()), "the engine answers nothing"))
+            self.switch_off(next(iter(asked.unseen.values()), "the engine does not answer"))
             return
         seen = Round(waiting.step, waiting.pushes, asked, waiting.trained, waiting.base)
         still = self._steps() == waiting.step

@@ -155,7 +155,7 @@ def test_the_busy_figure_is_never_called_activity_of_the_sms(tmp_path: Path) -> 
     event(RunDir(tmp_path), 0, "monitor", what="gpus", busy_period_s={"0": 0.1666665, "1": None})
     event(RunDir(tmp_path), 20, "monitor", what="states paced", power_every_s=0.5, states_every_s=1.0)
     shown = doctor(str(tmp_path)).stdout
-    assert "activity from gpu_busy_pct, renewed by the driver every 167 ms" in " ".join(shown.split())
+    assert "activity from gpu_busy_pct, updated by the driver every 167 ms" in " ".join(shown.split())
     assert "power is read only every 500 ms" in " ".join(shown.split())
     assert "True SM activity is not available" in shown
     assert "SM active %" not in shown

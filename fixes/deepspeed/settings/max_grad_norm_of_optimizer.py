@@ -41,7 +41,7 @@ def max_grad_norm_of_optimizer(
         unknown = by_trainer and decided is None
         return Plan(
             PROBLEM.id, Safety.UNSAFE if unknown else Safety.SAFE, (editor.step(),),
-            "The training argument `max_grad_norm` must say the same: the Trainer refuses another." if unknown else "",
+            "The argument `max_grad_norm` must be equal: the Trainer refuses another value." if unknown else "",
             "训练参数 `max_grad_norm` 必须与之相同,否则 Trainer 会拒绝。" if unknown else "",
         )  # fmt: skip
     editor.add_top(_KEY, "auto")
