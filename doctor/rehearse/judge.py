@@ -143,8 +143,13 @@ def _own(session: Session) -> Iterator[Finding]:
         told = template_rewrites_history.of_rehearsal(each)
         yield from [] if told is None else [told]
     for each in done.of("moved")[:1]:
-        # at real scale no noise is added to rewards: where all are equal, nothing moves and nothing is wrong
-        if not each.get("skipped") and (session.wishes.scale == "tiny" or session.wishes.null):
+        # at real scale no noise is added to rewards: where all are equal, nothing moves and nothing is wrong;
+        # nor is it where a trainer learns from successes alone, of which random weights have none
+        if (
+            not done.without_signal
+            and not each.get("skipped")
+            and (session.wishes.scale == "tiny" or session.wishes.null)
+        ):
             found = weights_do_not_follow_the_rate.of_rehearsal(
                 each["examples"],
                 each["still"],

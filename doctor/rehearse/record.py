@@ -66,6 +66,12 @@ class Rehearsed:
         return any(each.get("saved") for each in self.of("trained"))
 
     @property
+    def without_signal(self) -> bool:
+        """Whether loss and gradients were exactly 0 in every step that was logged, so that nothing could move."""
+        logged = [each["values"] for each in self.of("logged") if "grad_norm" in each["values"]]
+        return bool(logged) and all(each["grad_norm"] == 0 and each.get("loss") == 0 for each in logged)
+
+    @property
     def step_seconds(self) -> float | None:
         """Seconds of the last optimizer step of the process that speaks for all."""
         begun: dict[int, int] = {}

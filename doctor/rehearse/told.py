@@ -53,17 +53,13 @@ class _Missing(dict[str, Any]):
 
 
 def _reasons(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, Any], ...]]]:
-    done, wishes = session.rehearsed, session.wishes
+    done = session.rehearsed
     if not session.ended:
         yield "run", "framework", (("framework", session.framework),)
         return
     yield from _of_parts(done)
-    if wishes.scale == "tiny" and done.trained:
-        if any(each.get("tiny") for each in done.of("loaded")):
-            yield "memory", "tiny", ()
-        yield "completions", "lengths", ()
     if done.trained:
-        yield "steps", "steps", ()
+        yield from _of_training(done, tiny=session.wishes.scale == "tiny")
     for one in left_out(done):
         yield one.name, one.why, tuple((key, str(value)) for key, value in one.values.items())
     for each in done.of("made"):
@@ -81,6 +77,16 @@ def _reasons(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, Any]
     hosts = sorted({str(each["host"]) for each in done.of("contacted") if each.get("refused")})
     if hosts:
         yield "network", "remote", (("hosts", ", ".join(hosts)),)
+
+
+def _of_training(done: Rehearsed, *, tiny: bool) -> Iterator[tuple[str, str, tuple[tuple[str, Any], ...]]]:
+    if tiny:
+        if any(each.get("tiny") for each in done.of("loaded")):
+            yield "memory", "tiny", ()
+        yield "completions", "lengths", ()
+    yield "steps", "steps", ()
+    if done.without_signal:
+        yield "optimizer", "no_signal", ()
 
 
 def _of_parts(done: Rehearsed) -> Iterator[tuple[str, str, tuple[tuple[str, Any], ...]]]:

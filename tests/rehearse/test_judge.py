@@ -278,6 +278,18 @@ def test_at_real_scale_equal_rewards_move_nothing_and_that_is_well(tmp_path: Pat
     assert judged(session(tmp_path, still, scale="real")).outcome.findings == ()
 
 
+@pytest.mark.parametrize(("loss", "norm", "judged_still"), [(0.0, 0.0, False), (0.0, 1.2, True), (2.5, 0.0, True)])
+def test_steps_without_loss_and_gradient_say_nothing_of_the_optimizer(
+    loss: float, norm: float, judged_still: bool, tmp_path: Path
+) -> None:
+    moved = entry("moved", 11, moved=0, still=27, examples=[], unmoved=["a"], rates=[1e-5], skipped=False)
+    logged = [entry("logged", at, step=at, values={"loss": loss, "grad_norm": norm}) for at in (8, 11)]
+    done = session(tmp_path, (*WHOLE, *logged, moved))
+    assert ["RLX4202"] * judged_still == [each.problem.id for each in judged(done).outcome.findings]
+    said = [why for _, why in not_rehearsed(done, "en")]
+    assert any("gradients were 0" in each for each in said) is not judged_still
+
+
 def test_constant_rewards_of_two_steps_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = groups_without_deviation
     constant = found(told.PROBLEM, told.TOML["main"], count=1, step=3)
