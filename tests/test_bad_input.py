@@ -370,9 +370,19 @@ def _changed() -> Iterator[tuple[str, object]]:
 @pytest.mark.parametrize("words", [("--all", "--undo"), ("TRL2205/removed", "--undo"), ("TRL2205/removed", "--apply")])
 def test_a_damaged_journal_takes_nothing_back(words: tuple[str, ...], tmp_path: Path, monkeypatch) -> None:
     from doctor.base.state import state_folder
+    from doctor.diagnosis import diagnose
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
+    # the machine is judged once: nothing but the journal differs from one time to the next
+    judge, judged = diagnose.judge, []
+
+    def judge_once(*given) -> object:
+        if not judged:
+            judged.append(judge(*given))
+        return judged[0]
+
+    monkeypatch.setattr(diagnose, "judge", judge_once)
     (tmp_path / "a.yaml").write_text("bf16: true\n")
     kept = state_folder(tmp_path) / "journal" / "1-TRL2205.removed"
     kept.mkdir(parents=True)
