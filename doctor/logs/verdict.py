@@ -7,6 +7,7 @@ recorded counts for more than a line of a log, and a line that was got over for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
@@ -397,8 +398,13 @@ class _Order:
         if self.victims or gone:
             return self._answers(unknown.of_consequences(self.case, self.victims, gone))
         if breaks_off(self.case) and not self._tells_the_end():
-            return [*self._answers(replace(unknown.of_silence(self.case), judged=self.beyond.judged)), *self._again()]
+            return [*self._answers(replace(unknown.of_silence(self.case), judged=self._blameless())), *self._again()]
         return self._again()
+
+    def _blameless(self) -> tuple[str, ...]:
+        """The metrics that were judged, without those that a headline speaks of all the same, were it in a note."""
+        told = {word for each in self.beyond.shown for word in re.findall(r"[\w/]+", each.words("en").headline)}
+        return tuple(each for each in self.beyond.judged if each not in told)
 
     def _again(self) -> list[Finding]:
         """An error that the run logs all the while, where nothing else was found and its metrics say nothing."""

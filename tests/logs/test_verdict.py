@@ -236,3 +236,16 @@ def test_what_was_got_over_and_the_line_that_shows_it(
     case = examine([str(tmp_path / "train.log")], prepared=prepared).case
     (judged,) = Fates(case, Quotes(case, []), {}).judged
     assert ((judged.fate, judged.row), judged.witness) == (fate, WitnessLine(0, line))
+
+
+def test_nothing_wrong_is_said_of_no_metric_that_a_finding_speaks_of(tmp_path: Path) -> None:
+    # a reward that falls on a line, without scatter: a note, and no reason for the end that is missing
+    falling = {"loss": 0.0, "grad_norm": 0.5, "kl": 0.0, "reward_std": 0.2}
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"{ {**falling, 'reward': round(0.6 - 0.005 * step, 4)} }\n" for step in range(100)))
+    findings = examine((str(log),)).diagnosis.outcome.findings
+    silence = next(each for each in findings if each.problem.id == "UNK003").words().explanation
+    fallen = next(each for each in findings if each.problem.id == "RLX009").words().explanation
+    assert "`grad_norm`" in silence
+    assert "`reward`" not in silence
+    assert "more than 100 standard errors" in fallen

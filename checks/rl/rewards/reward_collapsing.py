@@ -116,6 +116,8 @@ class RewardCollapsing:
 #: standard errors between the first and the last third of a run's rewards, and rewards: of so few, by chance one run in
 #: a thousand falls so far, of more hardly any. A note, for new data may be harder: what to look at, not what is wrong
 FALLS, REWARDS = 5.0, 10
+#: of a course without scatter any number comes out
+MOST_ERRORS = 100
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:
@@ -128,7 +130,8 @@ def of_courses(courses: Courses) -> Optional[Finding]:
     return found(
         PROBLEM, TOML["falls"], confidence=LIKELY, severity=INFO,
         where=Where(file=course.source, step=course.last_step),
-        early=f"{course.early:.3g}", late=f"{course.late:.3g}", errors=f"{-course.rise:.0f}",
+        early=f"{course.early:.3g}", late=f"{course.late:.3g}",
+        errors=f"{-course.rise:.0f}" if -course.rise <= MOST_ERRORS else f"more than {MOST_ERRORS}",
     )  # fmt: skip
 
 
