@@ -86,7 +86,7 @@ def test_a_temperature_is_named_only_where_the_settings_have_it(sampling: Sampli
 
 
 @pytest.mark.parametrize(("cut", "gain", "named"), [
-    (True, 0.2, "Sampled log probabilities are renormalised"),
+    (True, 0.2, "Sampled log probabilities are renormalized"),
     (False, 0.2, "Engine and trainer differ by"),
     (True, 2.0, "Engine and trainer differ by"),  # no cut leaves so little
 ])  # fmt: skip
