@@ -33,7 +33,7 @@ FAULTS = {
         "experts 0 to 3 of layer 0 are swapped in the engine",
     ),
     "experts-vllm": (Case("experts", experts=True), POLICY, "At step 0 24 of 42 tensors in the engine differ"),
-    "top-p": (Case("top-p"), CUT, "renormalised"),
+    "top-p": (Case("top-p"), CUT, "renormalized"),
     "separator": (Case("separator"), TOKENS, "lack tokens that the engine had: 2 at 32"),
     "time-outs": (Case("time-outs"), EPISODES, "50% of 8 episodes failed because of the environment: sandbox 4"),
     "old-after-resume": (Case("never-pushed", resumed=True), POLICY, "tensors in the engine differ"),
