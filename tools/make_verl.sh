@@ -15,6 +15,6 @@ build=$("$python" -c 'import importlib.metadata as m; print(m.version("torch"))'
 echo "torch==$build" >"$folder/constraints.txt"
 install -c "$folder/constraints.txt" ray==2.60.0 hydra-core==1.3.8 omegaconf==2.3.1 tensordict==0.11.0 \
   codetiming==1.4.0 torchdata==0.11.0 TransferQueue==0.1.11 transformers==5.23.0 accelerate==1.15.0 peft==0.21.2 \
-  datasets==5.2.0
+  datasets==5.2.0 pillow cachetools uvicorn fastapi
 install --no-deps verl==0.9.1 # which wants a tensordict and a Transformers that are older than what is tested here
 touch "$complete"
