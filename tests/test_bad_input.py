@@ -421,3 +421,18 @@ def test_a_capsule_nested_without_end(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text("[" * 100_000)
     assert "nested" in run("postmortem", "--capsule", str(path)).output
+
+
+@pytest.mark.parametrize("words", [["explain"], ["postmortem"], ["hang"], ["report"], ["check", "--from"]])
+def test_a_name_that_is_too_long_for_a_path_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from doctor.cli.app import run
+
+    assert run([*words, "x9" * 2000]) == 2
+    assert "bug in the doctor" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", [0.5, None, "2", {"a": 1}, [2, 3]])
+def test_a_tensor_of_a_damaged_shape_is_shown(shape: object) -> None:
+    from doctor.logs.capsules.held import shown
+
+    assert shown({"tensor": True, "dtype": "torch.float32", "shape": shape}).endswith("]")

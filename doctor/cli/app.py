@@ -210,6 +210,9 @@ def run(argv: list[str]) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
         return 0
     except OSError as exc:
+        if exc.errno == errno.ENAMETOOLONG and str(exc.filename) in argv:  # of no file, whoever looks for it
+            _show(click.UsageError(f"`{str(exc.filename)[:80]}...`: {exc.strerror}"), argv)
+            return USAGE
         if exc.errno not in FULL:
             return _crashed(argv)
         with suppress(OSError):

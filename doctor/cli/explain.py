@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def _say_unknown(problem: str, entries: Any) -> None:
     names = [each.id for each in entries] + [each.name for each in entries]
     near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
     hint = f" Near it: {', '.join(near)}." if near else ""
-    if Path(problem).exists():
+    if os.path.exists(problem):  # noqa: PTH110 - a name too long for a path is none, where Path raises
         options.notice(f"There is no problem `{problem}`. It is a path: `doctor postmortem {problem}` reads it.")
         return
     options.notice(f"There is no problem `{problem}`.{hint} `doctor list` shows them all.")

@@ -66,7 +66,7 @@ def of(setup: Setup, ranks: int) -> EngineMemory:
     working = TRIAL_TOKENS * (4 * shape.hidden + 3 * shape.intermediate / ranks) * 2 + running * shape.vocabulary * 8
     cache = share - weights - working - _OUTSIDE_BYTES
     token = cache_per_token(setup, ranks)
-    tokens = max(0, int(cache / token))
+    tokens = max(0, int(cache / token)) if token else 0  # a damaged configuration may name no heads or layers
     longest = rollout.max_model_length or setup.sequence
     return EngineMemory(
         share=share,

@@ -77,7 +77,9 @@ def shown(fact: Fact) -> str:
     if fact.get("tensor"):
         device = fact.get("device", "cpu")
         where = "" if device in ("cpu", None) else f" on {device}"
-        return f"{_dtype(fact)}[{', '.join(map(str, fact.get('shape', ())))}]{where}"
+        shape = fact.get("shape")
+        sizes = ", ".join(map(str, shape)) if isinstance(shape, (list, tuple)) else ""  # a capsule may be damaged
+        return f"{_dtype(fact)}[{sizes}]{where}"
     if fact.get("module"):
         return f"{_short(fact)} ({fact.get('parameters'):,} parameters)"
     if "value" in fact:
