@@ -436,3 +436,10 @@ def test_a_tensor_of_a_damaged_shape_is_shown(shape: object) -> None:
     from doctor.logs.capsules.held import shown
 
     assert shown({"tensor": True, "dtype": "torch.float32", "shape": shape}).endswith("]")
+
+
+def test_a_number_of_ten_thousand_digits_in_a_folder_of_mlflow_is_left_out(tmp_path: Path) -> None:
+    from doctor.logs.metrics.trackers import _mlflow_points
+
+    (tmp_path / "loss").write_text(f"{'9' * 10_000} 0.5 1\n1700000000000 0.5 {'9' * 10_000}\n1700000000000 0.5 2\n")
+    assert [each[0] for each in _mlflow_points(tmp_path)] == [2]

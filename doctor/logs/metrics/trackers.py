@@ -278,6 +278,9 @@ def read_mlflow_folder(path: Path) -> Iterator[MetricRow]:
     yield from _grouped(_mlflow_points(path), str(path))
 
 
+_LONGEST_INTEGER = 30  # characters of a step, a value or a time in milliseconds
+
+
 def _mlflow_points(folder: Path) -> Iterator[tuple[int, str, float, Optional[int]]]:
     for file in sorted(each for each in folder.rglob("*") if each.is_file()):
         name = file.relative_to(folder).as_posix()
@@ -285,6 +288,8 @@ def _mlflow_points(folder: Path) -> Iterator[tuple[int, str, float, Optional[int
             for line in lines:
                 words = line.split()
                 number = as_number(words[1]) if len(words) >= 2 else None
+                if any(len(each) > _LONGEST_INTEGER for each in words[:3]):
+                    continue  # damaged, and Python refuses to read the longest
                 if number is not None and words[0].isdecimal():
                     step = int(words[2]) if len(words) > 2 and words[2].lstrip("-").isdecimal() else 0
                     yield step, name, number, int(words[0]) * 10**6
