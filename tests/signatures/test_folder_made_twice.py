@@ -63,7 +63,7 @@ def test_it_is_not_advised_where_it_stands(tmp_path: Path, line: str) -> None:
     there.touch()
     remedy = _remedy(tmp_path, line, there)
     assert "exist_ok" not in remedy
-    assert "rename the file" in remedy
+    assert "Rename the file" in remedy
 
 
 @pytest.mark.parametrize(
