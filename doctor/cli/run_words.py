@@ -50,7 +50,10 @@ SENTENCES = {
             "({error})"
         ),
         "no_report": "no report could be made ({error}); this is a bug in the doctor",
-        "nothing_watched": "the guard watched nothing: no process created a Transformers trainer or a DeepSpeed engine",
+        "nothing_watched": (
+            "the guard watched nothing: no process created a Transformers trainer or a DeepSpeed engine; "
+            "`doctor.watch(...)` lets it watch a loop of your own"
+        ),
     },
     "zh": {
         "folder": "运行目录 {path}",
@@ -87,7 +90,10 @@ SENTENCES = {
         ),
         "unrecorded": "guard 是否监视了本次运行未知:它的记录无法写入运行目录({error})",
         "no_report": "无法生成报告({error});这是 doctor 的缺陷",
-        "nothing_watched": "guard 没有监视任何对象:没有进程创建 transformers trainer 或 DeepSpeed engine",
+        "nothing_watched": (
+            "guard 没有监视任何对象:没有进程创建 transformers trainer 或 DeepSpeed engine;"
+            "自己编写的训练循环可用 `doctor.watch(...)` 监视"
+        ),
     },
 }
 

@@ -27,6 +27,9 @@ _DRIVERS = {
     "openrlhf.trainer.ppo_trainer": ("openrlhf", "drivers"),
 }
 
+#: every process that imports torch imports it: nothing else is prepared for its sake
+_OPTIMIZERS = "torch.optim.optimizer"
+
 
 def attach(name: str, module: ModuleType) -> None:
     """Prepare this process, and have the guard added where a trainer or an engine is made.
@@ -36,6 +39,9 @@ def attach(name: str, module: ModuleType) -> None:
         module: the module.
 
     """
+    if name == _OPTIMIZERS:
+        _to_loops(module)
+        return
     if _may_train():
         _prepare()
     if name == "transformers.trainer":
@@ -155,6 +161,14 @@ def _to_engines(module: Any) -> None:
         return made
 
     module.initialize = initialize_and_watch
+
+
+def _to_loops(module: Any) -> None:
+    """Take the inventory of a loop that neither a trainer nor an engine drives."""
+    if _may_train():
+        from doctor.monitors.guard import unwatched
+
+        unwatched.attach(module)
 
 
 def _to_driver(name: str, module: Any) -> None:

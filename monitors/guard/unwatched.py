@@ -1,0 +1,123 @@
+"""The inventory of a loop that nobody handed over, by the hook that torch calls before every optimizer's step.
+
+At the first step the model is looked for where the loop itself holds it: among the variables of the functions that led
+to the step, and the attributes of their `self`. It is the module that holds most of what the optimizer changes. From
+then on a hook of the model and that of the optimizer are on, for the second step or a few more; then none is.
+https://docs.pytorch.org/docs/stable/generated/torch.optim.optimizer.register_optimizer_step_pre_hook.html
+
+A compiled model is left alone, for a hook would compile it anew. A trainer's, an engine's or a watched loop has an
+inventory of its own. The values of the first step are read from the device once, before the second step is applied.
+
+Runs inside the patient: Python 3.9, the patient's own objects.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, Callable, ClassVar, Optional
+
+from doctor.monitors.guard.shield import shielded
+
+#: functions above the step in which the model is looked for
+_FRAMES = 16
+#: a module of the guard that only a trainer's callback, an engine or `doctor.watch` imports
+_WATCHES = "doctor.monitors.guard.guard"
+
+
+class _Taken:
+    waiting: ClassVar[Any] = None
+    undo: ClassVar[list[Callable[[], Any]]] = []
+
+
+def attach(module: Any) -> None:
+    """Wait for the first step of any optimizer; `module` is torch.optim.optimizer."""
+    register = getattr(module, "register_optimizer_step_pre_hook", None)
+    rank = os.environ.get("RANK", "0")
+    if register is not None and rank == "0" and "DOCTOR_REHEARSAL" not in os.environ:
+        _Taken.waiting = register(_first)
+
+
+def _first(optimizer: Any, *_: Any) -> None:
+    """The first step of the process is about to be made."""
+    waiting, _Taken.waiting = _Taken.waiting, None
+    if waiting is not None:
+        waiting.remove()
+        _begin(optimizer, sys._getframe(1))  # noqa: SLF001 - documented
+
+
+@shielded
+def _begin(optimizer: Any, frame: Any) -> None:
+    if _WATCHES in sys.modules or not hasattr(optimizer, "register_step_pre_hook"):
+        return
+    model = _model_of(optimizer, frame)
+    if model is None or _is_compiled(model):
+        return
+    from doctor.monitors.guard.guard import Guard
+    from doctor.monitors.guard.loop_inventory import of_guard
+
+    guard = Guard(rules=())
+    inventory = of_guard(guard, model, None)
+    if inventory.done:
+        guard.close()
+        return
+
+    def stepping(*_: Any) -> None:
+        inventory.stepping((optimizer,))
+        if inventory.done:
+            _over()
+
+    def called(_module: Any, args: Any, kwargs: Any) -> None:
+        if model.training:
+            inventory.called(args, kwargs)
+
+    _Taken.undo = [
+        model.register_forward_pre_hook(called, with_kwargs=True).remove,
+        optimizer.register_step_pre_hook(stepping).remove,
+        inventory.close,
+        guard.close,
+    ]
+
+
+@shielded
+def _over() -> None:
+    """Take off everything that is still on."""
+    undo, _Taken.undo = _Taken.undo, []
+    for each in undo:
+        each()
+
+
+def _model_of(optimizer: Any, frame: Any) -> Optional[Any]:
+    """The module that holds most of an optimizer's parameters; of equal ones the one nearest to the step."""
+    torch: Any = sys.modules["torch"]
+    held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+    best, most = None, 0
+    for module in _modules(frame, torch.nn.Module):
+        number = sum(id(each) in held for each in module.parameters())
+        if number > most:
+            best, most = module, number
+    return best
+
+
+def _modules(frame: Any, kind: type) -> Iterator[Any]:
+    """Modules among the variables of the functions that led here, and among the attributes of their `self`."""
+    seen: set[int] = set()
+    for _ in range(_FRAMES):
+        if frame is None:
+            return
+        variables = dict(frame.f_locals)
+        owner = variables.get("self")
+        inside = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, kind) else {}
+        for each in (*variables.values(), *inside.values()):
+            if isinstance(each, kind) and id(each) not in seen:
+                seen.add(id(each))
+                yield each
+        frame = frame.f_back
+
+
+def _is_compiled(model: Any) -> bool:
+    return any(
+        type(each).__name__ == "OptimizedModule" or getattr(each, "_compiled_call_impl", None) is not None
+        for each in model.modules()
+    )
