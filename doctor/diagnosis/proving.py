@@ -151,6 +151,8 @@ def _clashes(
             if spoilt:
                 alone = _together(judged, [(finding, command)]) or frozenset()
                 spoilt -= alone - {each.problem.id for each, _ in accepted}
+            if spoilt and _only_renames(judged, finding, command):  # what stood behind a misspelt name is not held
+                spoilt &= {each.problem.id for each, _ in (*accepted, (finding, command))}
             if not spoilt:
                 accepted.append((finding, command))
                 before = together
@@ -175,6 +177,11 @@ def _can_be_made(judged: Judged, finding: Finding, command: str) -> bool:
     except Untried:
         return False
     return True
+
+
+def _only_renames(judged: Judged, finding: Finding, command: str) -> bool:
+    draft = SupposedInputs(judged.collector)
+    return _make(draft, command, finding) == draft.renamed > 0
 
 
 def _firsts(judged: Judged) -> list[tuple[Finding, str]]:

@@ -27,7 +27,7 @@ ANSWERS = {
     "openr1-create-model-card": ("PYT5808/parameter", "your code passes `finetuned_from`"),
     "prime-empty-batches": ("LCH8772", "has nothing left to work on: Step 3"),
     "primerl-max-vio-none": ("UNK001", r"What is `None` there is `tensors\['max_vio'\]\[-1\]`"),
-    "ray-train-tmp-generator": ("PYT4665", r"\.tmp_generator` is not there: it is in a folder that other processes"),
+    "ray-train-tmp-generator": ("PYT4665", r"\.tmp_generator` does not exist: it is in a folder that other processes"),
     "rlinf-extra-state": ("CKP7555/names", "also needs the extra state"),
     "skyrl-eval-partial-batch": ("UNK001", r"^assert len\(prompt_end_indices\) == train_batch_size · "),
     "sglang-think-end-token": ("LCH8772", "reasoning_parser=deepseek-v3"),

@@ -46,7 +46,7 @@ def first(prepared: Prepared, tmp_path: Path, text: str, context: str = "") -> F
         (CUT % (0.0, 1.0), "", "RLX011", "no completion reaches an answer"),
         (ZERO % "0.0" * 3, "group_size: 1", "RLX007", "group_size=1"),
         (ZERO % "0.0" * 3, "group_size: 8", "RLX010", ""),
-        (MARGINS + EVALUATED % "0.0", "", "NUM018", "evaluated against itself"),
+        (MARGINS + EVALUATED % "0.0", "", "NUM018", "the model is its own reference there"),
         (NAN, "neat_packing: true\nflash_attn: auto", "NUM006", "`flash_attn=auto`"),
         ("grad_norm: 0.31 (world size 8)\ngrad_norm: 0.88 (world size 1)\n", "", "NUM1516", "not reduced"),
         ("grad_norm: 1.9\ngrad_norm: 1.8\n", "with context_parallel_size=1 it has grad_norm 0.95", "NUM1516", "once too often"),
