@@ -183,5 +183,5 @@ def test_labels_are_whole() -> None:
     labels: list[dict[str, Any]] = [json.loads((each / "label.json").read_text(encoding="utf-8")) for each in FOLDERS]
     assert [each["id"] for each in labels] == [each.name for each in FOLDERS]
     assert len({each["source"] for each in labels}) == len(labels)
-    assert {each["log_origin"] for each in labels} == {"reconstructed", "paraphrased"}
+    assert {each["log_origin"] for each in labels} == {"reconstructed", "paraphrased", "quoted"}
     assert all(re.compile(pattern) for each in labels for pattern in each["answer_must_match"])
