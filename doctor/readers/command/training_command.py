@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from doctor import data
-from doctor.base.evidence import UNKNOWN, Observed
+from doctor.base.evidence import UNKNOWN, Observed, Place
 from doctor.base.fact import DoesNotApply, Settings
 from doctor.base.patterns import later
 from doctor.base.record import distinct, replace
@@ -258,7 +258,7 @@ def _model(trainer: Call | None, script: Script, sources: _Sources) -> _Model:
     written = trainer.arguments.get("model")
     resolved = sources.resolved(written) if written is not None else None
     if resolved is not None and isinstance(resolved.value, str):
-        return _Model(resolved, model_arguments_of(sources.given.settings))
+        return _Model(_unless_made(resolved, script), model_arguments_of(sources.given.settings))
     call: Call | None = trainer
     for _ in range(4):  # get_peft_model(prepare_model_for_kbit_training(AutoModel.from_pretrained(...)))
         link = call.links.get("model") if call is not None else None
@@ -271,7 +271,22 @@ def _model(trainer: Call | None, script: Script, sources: _Sources) -> _Model:
 def _loaded_model(call: Call, sources: _Sources) -> _Model:
     arguments = sources.all({**call.nested, **call.arguments})
     first = arguments.pop("pretrained_model_name_or_path", None) or arguments.pop("model_name", None)
-    return _Model(replace(first, name="model") if first is not None else None, arguments)
+    return _Model(_unless_made(replace(first, name="model"), sources.script) if first is not None else None, arguments)
+
+
+def _unless_made(name: Observed, script: Script) -> Observed:
+    """A model's name, unknown where the script saves a model to that folder before it loads it from there."""
+    for call in script.calls_of("save_pretrained"):
+        folder = call.arguments.get("save_directory")
+        if folder is None or not folder.known or name.place is None or call.place.file != name.place.file:
+            continue
+        if str(folder.value).rstrip("/") == str(name.value).rstrip("/") and _is_before(call.place, name.place):
+            return replace(name, value=UNKNOWN)
+    return name
+
+
+def _is_before(one: Place, other: Place) -> bool:
+    return one.line is not None and other.line is not None and one.line < other.line
 
 
 def _given_model(script: Script, sources: _Sources) -> Observed | None:

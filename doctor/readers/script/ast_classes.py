@@ -49,6 +49,7 @@ _MORE: dict[str, frozenset[str]] = {
 _TRANSFORMERS_CONFIGS = later(r"(BitsAndBytes|GPTQ|Awq|Hqq|Quanto|TorchAo|FineGrainedFP8|Mxfp4|Generation)Config")
 _ANYWHERE = frozenset({
     "from_pretrained", "get_peft_model", "load_dataset", "FullyShardedDataParallel",
+    "save_pretrained",  # a folder that the script writes itself is no repository of the hub
     # what decides whether a frozen model's inputs get gradients
     "gradient_checkpointing_enable", "enable_input_require_grads", "register_forward_hook", "requires_grad_",
 })  # fmt: skip

@@ -37,6 +37,7 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
     "RLOOConfig": ("output_dir",),
     "RewardConfig": ("output_dir",),
     "KTOConfig": ("output_dir",),
+    "save_pretrained": ("save_directory",),
     "from_pretrained": ("pretrained_model_name_or_path", "model_id"),  # the second is that of PEFT
     "train": ("resume_from_checkpoint",),
     "load_dataset": ("path", "name", "data_dir", "data_files", "split"),

@@ -151,6 +151,8 @@ def grouped(shape: Shape, sizes: Sequence[ast.expr]) -> Optional[Shape]:
     if texts == ["-1"]:
         several = [each for each in shape if each.name != ONE.name]
         return tuple(several) if len(several) == 1 else None
+    if len(texts) == 2 and len(shape) == 2 and ONE.name in (shape[0].name, shape[1].name):
+        shape = shape[1:] if shape[0].name == ONE.name else shape[:1]
     if len(shape) != 1 or len(texts) != 2 or "-1" not in texts or texts == ["-1", "-1"]:
         return None
     if "1" in texts:
@@ -158,3 +160,12 @@ def grouped(shape: Shape, sizes: Sequence[ast.expr]) -> Optional[Shape]:
     size = next(each for each in texts if each != "-1")
     groups, members = Axis(f"groups:{size}"), Axis(f"members:{size}")
     return (groups, members) if texts[0] == "-1" else (members, groups)
+
+
+def repeated(shape: Shape, times: ast.expr, place: Optional[ast.expr]) -> Optional[Shape]:
+    """A shape behind `repeat_interleave(G)`: one value for each group of G is one for each row again."""
+    if place is not None and not (isinstance(place, ast.Constant) and place.value == 0):
+        return None
+    if len(shape) != 1 or shape[0].name != f"groups:{ast.unparse(times)}":
+        return None
+    return (Axis(f"rows:{shape[0].name}"),)

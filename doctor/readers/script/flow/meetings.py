@@ -64,6 +64,8 @@ def _spreads(table: Shape, vector: Shape) -> bool:
     if len(table) != len(vector) + 1 or not table[-1].left or table[-1].name != ONE.name:
         return False
     ones = any(each.name == ONE.name for each in vector)
+    if table[0].name != vector[0].name and all(each.root.startswith("[") for each in (table[0], vector[0])):
+        return False  # two lists of the script's own: `[[x] for x in a]` beside `[y for y in b]` is a table of both
     return not ones and all(a.kind == b.kind and a.less == b.less for a, b in zip(table, vector))  # noqa: B905
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from doctor.base.patterns import later
-from doctor.readers.script.flow.axes import ONE, Axis, Shape, broadcast, cut, grouped, reduced
+from doctor.readers.script.flow.axes import ONE, Axis, Shape, broadcast, cut, grouped, reduced, repeated
 from doctor.readers.script.flow.program import ELEMENT, PARAMETER, named, text_of
 from doctor.readers.script.flow.roles import Origin, Roles
 from doctor.readers.script.flow.values import At, Stack, Values
@@ -37,6 +37,9 @@ _SCALARS = later(r"(?i)(?:reward|score|advantage|return)s?(?:_list)?$")
 #: names of one token's number, which masks are made with
 _ID = later(r"(?i)(?:^|[._])(?:\w*_)?(?:pad|eos|bos|pad_token|eos_token)(?:_id|_token_id)?$|ignore_index$")
 _CLASSIFIES = later(r"Classification|RewardModel|BertModel|num_labels|Vision|pixel_values")
+#: methods of a text that answer yes or no, or count
+_OF_STRINGS = frozenset({"isdigit", "isalpha", "isalnum", "isspace", "isupper", "islower", "startswith", "endswith"})
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 _DEEPEST = 30
 
 
@@ -238,6 +241,8 @@ class Shapes:
             return None if found is None else tuple(each.kept() if each.name == ONE.name else each for each in found)
         if name in {"view", "reshape"}:
             return grouped(shape, rest)
+        if name == "repeat_interleave" and rest:
+            return repeated(shape, rest[0], _argument(node, rest, 1, "dim"))
         if name == "flatten" and not rest:
             return grouped(shape, [ast.UnaryOp(ast.USub(), ast.Constant(1))])
         if name == "transpose" and len(rest) == 2 and len(shape) == 2:
@@ -262,7 +267,7 @@ class Shapes:
         rows = Axis(f"{ROWS}:{ast.unparse(given)[:40]}")
         if isinstance(given, ast.ListComp) and len(given.generators) == 1:
             if name != "stack":
-                return (rows,) if _is_number(given.elt) else None
+                return _of_numbers(given.elt, rows)
             inner = self.of(At(given.elt, stack))
             return None if inner is None else (rows, *inner)
         return (rows,) if name != "stack" and _SCALARS.search(text_of(given)) else None
@@ -308,13 +313,32 @@ def _number_at(call: ast.Call, position: int) -> int | None:
     return _number(call.args[position]) if position < len(call.args) else None
 
 
+def _of_numbers(element: ast.expr, rows: Axis) -> Shape | None:
+    """A tensor of a list of numbers, or of lists with one number each: `[[score(t)] for t in texts]` is a column."""
+    if isinstance(element, ast.List) and len(element.elts) == 1 and _is_number(element.elts[0]):
+        return (rows, ONE.kept())
+    return (rows,) if _is_number(element) else None
+
+
 def _is_number(node: ast.expr) -> bool:
     """Whether an expression is surely one number."""
     if isinstance(node, ast.Call):
-        return named(node) in {"float", "int", "len"}
+        return named(node) in {"float", "int", "len", *_OF_STRINGS} or _folds_numbers(node)
     if isinstance(node, ast.IfExp):
         return _is_number(node.body) and _is_number(node.orelse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
+        return _is_number(node.left) and _is_number(node.right)
     return isinstance(node, ast.Compare) or (isinstance(node, ast.Constant) and not isinstance(node.value, str))
+
+
+def _folds_numbers(call: ast.Call) -> bool:
+    """`sum(c.isdigit() for c in text)`, and `min` and `max` of numbers."""
+    if not isinstance(call.func, ast.Name) or call.keywords or not call.args:
+        return False
+    if call.func.id in {"min", "max"}:
+        return len(call.args) > 1 and all(map(_is_number, call.args))
+    inner = call.args[0]
+    return call.func.id == "sum" and isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and _is_number(inner.elt)
 
 
 def _squeezed(shape: Shape, place: int | None, *, given: bool) -> Shape | None:
