@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import Optional
 
 from doctor.base.stats import Alarm, Baseline, Window
@@ -18,6 +19,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 SPIKES = TOML["spikes"]
+LOSS = TOML["loss"]
 
 
 #: healthy norms scatter log-normally by a factor of two or three, with rare outliers of ten; three running of twenty
@@ -134,6 +136,62 @@ class GradientSpikes:
         self._in_spike = False
         self._alarm.rest(len(norms))
         return True
+
+
+#: logged losses at the beginning and at the end that are held against each other, how many there must be between them,
+#: how many times the highest of the first ones the lowest of the last ones is, and nats below which a loss is well
+#: fitted however it moves. Losses of fine-tuning begin at a few nats and end lower; noise does not part them so far
+EDGE, BETWEEN, CLIMB, FITTED = 8, 8, 3.0, 1.0
+#: metrics of objectives whose loss may go anywhere
+_FREE = ("reward", "kl", "rewards/margins")
+
+
+@rule(PROBLEM, needs=("loss", *_FREE))
+class LossEndsAbove:
+    """A run of supervised training all of whose last losses lie far above all of its first ones."""
+
+    def __init__(self) -> None:
+        self._first: list[float] = []
+        self._last = Window(EDGE)
+        self._count = 0
+        self._free = False
+        self._point: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in; a loss below 0 is no cross-entropy."""
+        if point.name in _FREE or not point.value > 0:
+            self._free = True
+        elif math.isfinite(point.value):
+            self._take([point.value], point)
+        return None
+
+    def _take(self, values: Sequence[float], last: Point) -> None:
+        self._first += values[: max(EDGE - len(self._first), 0)]
+        self._last.extend(values)
+        self._count += len(values)
+        self._point = last
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take positive losses in: they are judged at the end."""
+        losses = stretch["loss"]
+        if self._free:
+            return True
+        if any(stretch[name].values for name in _FREE) or not losses.values or not losses.finite or losses.low <= 0:
+            return False
+        self._take(losses.values, stretch.last("loss"))
+        return True
+
+    def finish(self) -> Optional[Finding]:
+        """Hold the end against the beginning."""
+        if self._free or self._point is None or self._count < 2 * EDGE + BETWEEN:
+            return None
+        before, now = max(self._first), self._last.median
+        if self._last.low <= max(CLIMB * before, FITTED):
+            return None
+        return found(
+            PROBLEM, LOSS, confidence=LIKELY, before=f"{before:.3g}", now=f"{now:.3g}", ratio=f"{now / before:.0f}",
+            step=step_text(self._point.step), **sighting(self._point),
+        )  # fmt: skip
 
 
 def of_quoted(courses: Courses) -> Optional[Finding]:
