@@ -19,6 +19,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MORE, SHORTER = TOML["more"], TOML["shorter"]
 SHOWN, AT_ONCE, COSTS = TOML["shown"], TOML["at_once"], TOML["costs"]
+MASKED = TOML["masked"]
 #: what the limit is called
 _LIMITS = (
     "max_completion_length",
@@ -185,6 +186,59 @@ class NoneEndsAnyMore:
         last = shares.values[-1]
         self._before, self._since = ((last, rewards.values[-1]) if last < ENDED else None), 0
         return True
+
+
+#: steps without any token that counts, their share of all steps, and logged steps from which on this is judged live
+MASKED_STEPS, MASKED_SHARE, MASKED_OF = 5, 0.5, 10
+
+
+@rule(PROBLEM, needs=("completions/clipped_ratio", "grad_norm", "entropy"))
+class AllCutAreMasked:
+    """Steps whose answers are all cut off, and in which nothing counts: entropy and gradient are exactly 0.
+
+    A policy that is certain has a tiny entropy, and not one of exactly 0 in just these steps. With
+    `mask_truncated_completions` the mean goes over no token:
+    https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+    """
+
+    def __init__(self) -> None:
+        self._now: dict[str, float] = {}
+        self._steps = self._cut = 0
+        self._settled = False
+        self._last: Optional[Point] = None
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take a step in once all three have come, in whichever order."""
+        self._now[point.name] = point.value
+        if len(self._now) < 3:
+            return None
+        self._steps += 1
+        if self._now["completions/clipped_ratio"] == 1:
+            self._cut += 1
+            self._settled = self._settled or self._now["entropy"] != 0 or self._now["grad_norm"] != 0
+            self._last = point
+        self._now = {}
+        return self.finish() if self._steps >= MASKED_OF else None
+
+    def calm(self, stretch: Stretch) -> bool:
+        """Take rows in none of which all are cut off, and every row once a step with cut answers alone has counted."""
+        shares = stretch["completions/clipped_ratio"]
+        if self._settled or not (shares.values or self._now):
+            return True
+        told = {len(shares), len(stretch["grad_norm"]), len(stretch["entropy"])}
+        if self._now or not shares.finite or shares.high >= 1 or not (stretch.alike and len(told) == 1):
+            return False
+        self._steps += len(shares)
+        return True
+
+    def finish(self) -> Optional[Finding]:
+        """Judge what has come in, once; a short run at its end."""
+        if self._settled or self._last is None or self._cut < max(MASKED_STEPS, MASKED_SHARE * self._steps):
+            return None
+        self._settled = True  # it is told
+        return found(
+            PROBLEM, MASKED, confidence=LIKELY, count=self._cut, steps=self._steps, **sighting(self._last),
+        )  # fmt: skip
 
 
 def of_courses(courses: Courses) -> Optional[Finding]:

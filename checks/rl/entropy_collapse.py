@@ -29,17 +29,28 @@ SHARE = 0.1
 STEPS = 20
 
 
-@rule(PROBLEM, needs=("entropy",))
+#: where all answers are cut off and cut answers are masked, TRL logs the mean over no token: an entropy of exactly 0.
+#: https://github.com/huggingface/trl/blob/v1.16.0/trl/trainer/grpo_trainer.py
+_CUT = "completions/clipped_ratio"
+
+
+@rule(PROBLEM, needs=("entropy", _CUT))
 class EntropyCollapse:
     """Compares the median of the last steps with that of the first."""
 
     def __init__(self) -> None:
+        self._all_cut = False
         self._base = Baseline(STEPS)
         self._recent = Window(STEPS)
         self._alarm = Alarm(1, calm=STEPS)
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Judge one value."""
+        """Take a share of cut answers in, or judge an entropy."""
+        if point.name == _CUT:
+            self._all_cut = point.value == 1
+            return None
+        if self._all_cut and point.value == 0:
+            return None
         if not math.isfinite(point.value) or not self._base.push(point.value):
             return None
         self._recent.push(point.value)
@@ -61,6 +72,7 @@ class EntropyCollapse:
             return False
         if min(values.low, self._recent.low) < min(LOW, SHARE * usual):
             return False
+        self._all_cut = stretch[_CUT].values[-1] == 1 if stretch[_CUT].values else self._all_cut
         self._recent.extend(values.values)
         self._alarm.rest(len(values))
         return True
@@ -131,18 +143,22 @@ class EntropyRunsAway:
 ANSWER = 0.1
 
 
-@rule(PROBLEM, needs=("entropy", "completions/mean_length"), symptom_of=("RLX019",))
+@rule(PROBLEM, needs=("entropy", "completions/mean_length", _CUT), symptom_of=("RLX019",))
 class AnswersAllAlike:
     """Judges the entropy of whole answers in absolute terms, so that a policy without any from the start on is seen."""
 
     def __init__(self) -> None:
+        self._all_cut = False
         self._length: Optional[float] = None
         self._recent = Window(STEPS)
         self._alarm = Alarm(1, calm=STEPS)
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Take a length in, or judge an entropy."""
-        if not math.isfinite(point.value):
+        """Take a length or a share of cut answers in, or judge an entropy."""
+        if point.name == _CUT:
+            self._all_cut = point.value == 1
+            return None
+        if not math.isfinite(point.value) or (self._all_cut and point.name == "entropy" and point.value == 0):
             return None
         if point.name != "entropy":
             self._length = point.value
@@ -162,6 +178,7 @@ class AnswersAllAlike:
         """Take rows in whose answers are all uncertain enough, told by entropy and length in each row."""
         entropies, lengths = stretch["entropy"], stretch["completions/mean_length"]
         if not lengths.values and (self._length is None or not entropies.values):
+            self._take_cut(stretch)
             return True  # nobody tells a length
         if not (stretch.alike and entropies.finite and lengths.finite and self._recent.full and lengths.values):
             return False
@@ -174,8 +191,12 @@ class AnswersAllAlike:
             before = list(lengths.values)
         self._recent.extend([one * max(two, 1.0) for one, two in zip(entropies.values, before)])  # noqa: B905 - Python 3.9
         self._length = lengths.values[-1]
+        self._take_cut(stretch)
         self._alarm.rest(len(entropies))
         return True
+
+    def _take_cut(self, stretch: Stretch) -> None:
+        self._all_cut = stretch[_CUT].values[-1] == 1 if stretch[_CUT].values else self._all_cut
 
 
 def of_quoted(courses: Courses) -> Optional[Finding]:
