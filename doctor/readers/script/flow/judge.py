@@ -11,6 +11,7 @@ from doctor.readers.script.flow.loss import makings_of_loss
 from doctor.readers.script.flow.meetings import shapes_that_meet
 from doctor.readers.script.flow.order import order_of_calls
 from doctor.readers.script.flow.program import program_of
+from doctor.readers.script.flow.rendered import rendered_twice
 from doctor.readers.script.flow.roles import Roles
 from doctor.readers.script.flow.rows import rows_of_run
 from doctor.readers.script.flow.seen import Met, Script
@@ -23,11 +24,11 @@ from doctor.readers.script.flow.workers import in_workers
 _ABSENT = frozenset({
     "gradients_never_cleared", "optimizer_never_steps", "evaluation_mode_stays", "right_padding_in_generation",
     "padding_in_labels", "optimizer_state_left", "sorted_rows_not_shuffled", "prompt_in_policy_loss",
-    "clipped_while_scaled", "reference_is_policy",
+    "clipped_while_scaled", "reference_is_policy", "optimizer_of_frozen_model",
 })  # fmt: skip
 _JUDGES: tuple[Callable[[Script], Iterator[Met]], ...] = (
     order_of_calls, weights_of_objects, makings_of_loss, rows_of_run, rows_apart, in_workers,
-    shapes_that_meet, states_kept,
+    shapes_that_meet, states_kept, rendered_twice,
 )  # fmt: skip
 
 

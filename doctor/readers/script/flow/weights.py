@@ -19,6 +19,10 @@ _ADDS = frozenset({
 })  # fmt: skip
 _ADDING_METHODS = frozenset({"add_adapter", "resize_token_embeddings", "load_adapter"})
 _WRAPPERS = frozenset({"DDP", "DistributedDataParallel"})
+#: methods of a module that compute nothing
+_RUNS_NOTHING = frozenset({
+    "parameters", "named_parameters", "eval", "train", "requires_grad_", "to", "cuda", "state_dict", "save_pretrained",
+})  # fmt: skip
 _REFERENCE = later(r"(?i)(?:^|[._])(?:ref|reference|frozen|teacher|old)(?:_?(?:model|policy|net|lm))?$")
 
 
@@ -30,6 +34,7 @@ def weights_of_objects(script: Script) -> Iterator[Met]:
         yield from _past_wrapper(script, events)
         yield from _reference_from_path(script, events)
     yield from _reference_is_policy(script)
+    yield from _of_frozen(script)
     yield from _rebound(script)
 
 
@@ -124,6 +129,43 @@ def _reference_is_policy(script: Script) -> Iterator[Met]:
                     "reference_is_policy", defined[0].step.node, {"reference": name, "model": text_of(owner.node)}
                 )
                 return
+
+
+def _of_frozen(script: Script) -> Iterator[Met]:
+    """The only optimizer of a script holds a model that is nowhere run with gradients, while gradients are computed."""
+    optimizers = list(script.roles.optimizers())
+    if len(optimizers) != 1 or not any(list(losses(events)) for events in script.runs):
+        return
+    owners = list(script.roles.owners(optimizers[0]))
+    step = script.values.step(optimizers[0])
+    if len(owners) != 1 or step is None or not isinstance(step.node, ast.Assign):
+        return
+    model = owners[0].node
+    if isinstance(model, ast.Name) and step.node.value is optimizers[0] and _runs_only_frozen(script, model):
+        optimizer = text_of(step.node.targets[0])
+        yield Met("optimizer_of_frozen_model", optimizers[0], {"optimizer": optimizer, "model": model.id})
+
+
+def _runs_only_frozen(script: Script, model: ast.Name) -> bool:
+    """Whether a model is run, and each time without a graph; every other use of its name is a method that runs nothing.
+
+    Another name of the model, or a function that it is given to with gradients, would be another use.
+    """
+    program = script.values.program
+    quiet = {
+        id(call.func.value)
+        for call in program.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _RUNS_NOTHING
+    }
+    uses = [
+        each
+        for each in ast.walk(program.tree)
+        if isinstance(each, ast.Name)
+        and each.id == model.id
+        and isinstance(each.ctx, ast.Load)
+        and id(each) not in quiet
+    ]
+    return bool(uses) and all(script.roles.in_no_grad(each, ()) for each in uses)
 
 
 def _plain(value: ast.AST) -> bool:
