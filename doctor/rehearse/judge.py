@@ -142,23 +142,23 @@ def _own(session: Session) -> Iterator[Finding]:
     for each in done.of("conversation")[:1]:
         told = template_rewrites_history.of_rehearsal(each)
         yield from [] if told is None else [told]
-    for each in done.of("moved")[:1]:
-        # at real scale no noise is added to rewards: where all are equal, nothing moves and nothing is wrong;
-        # nor is it where a trainer learns from successes alone, of which random weights have none
-        if (
-            not done.without_signal
-            and not each.get("skipped")
-            and (session.wishes.scale == "tiny" or session.wishes.null)
-        ):
+    yield from _unmoved(session)
+
+
+def _unmoved(session: Session) -> Iterator[Finding]:
+    """Weights that do not follow the rate of a large step.
+
+    At real scale no noise is added to rewards: where all are equal, nothing moves and nothing is wrong. Nor is it
+    where a trainer learns from successes alone, of which random weights have none.
+    """
+    done, wishes = session.rehearsed, session.wishes
+    noisy = wishes.scale == "tiny" or wishes.null
+    for each in done.of("moved")[:1] if noisy and not done.without_signal else ():
+        if not each.get("skipped"):
             found = weights_do_not_follow_the_rate.of_rehearsal(
-                each["examples"],
-                each["still"],
-                each["rates"],
-                session.wishes.steps,
-                count=each["moved"],
-                null=session.wishes.null,
-                used=each.get("used"),
-            )
+                each["examples"], each["still"], each["rates"], wishes.steps,
+                count=each["moved"], null=wishes.null, used=each.get("used"),
+            )  # fmt: skip
             yield from [] if found is None else [found]
 
 

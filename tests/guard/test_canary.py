@@ -310,7 +310,7 @@ def test_a_server_that_is_gone():
     finding = probed("http://127.0.0.1:9")
     assert (finding.problem.id, finding.confidence.value) == ("VLL071", "confirmed")
     assert "is gone" in finding.words().headline
-    assert "不在" in finding.words("zh").headline
+    assert "已经退出" in finding.words("zh").headline
 
 
 def test_what_is_no_address_is_not_judged():
