@@ -60,10 +60,10 @@ def _made_of_configurations(owner: Any) -> None:
     later = getattr(owner, "set_attn_implementation", None)
 
     @functools.wraps(original)
-    def from_config(cls: Any, config: Any, **kwargs: Any) -> Any:
-        kernels.configured(config)
+    def from_config(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        kernels.configured(args[0] if args else kwargs.get("config"))
         kernels.loading(kwargs)
-        return original(cls, config, **kwargs)
+        return original(cls, *args, **kwargs)
 
     owner._from_config = classmethod(from_config)  # noqa: SLF001
     if later is not None:

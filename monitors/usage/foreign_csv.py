@@ -164,7 +164,7 @@ def _rounds(times: list[float]) -> list[list[int]]:
 
 def _query_values(row: dict[str, str]) -> dict[str, float]:
     """Our columns of a row; of several power limits the lowest, which applies."""
-    values = {}
+    values: dict[str, float] = {}
     for name, text in row.items():
         column = _QUERY.get(name)
         if column is not None and (number := _number(text)) is not None:
