@@ -164,7 +164,7 @@ def _refusals() -> dict[str, tuple[Any, dict[str, Any], dict[str, Any]]]:
         "at temperature 0.7": (Causal(fused=0.7), {"input_ids": ids, "labels": labels}, {"temperature": 0.7}),
         "is not known": (Causal(fused=0.7), {"input_ids": ids, "labels": labels}, {"temperature": None}),
         "takes `pixel_values`": (Causal(), {"input_ids": ids, "pixel_values": ids}, {}),
-        "another shape": (Causal(), {"input_ids": ids, "attention_mask": torch.ones(1, 1, 24, 24)}, {}),
+        "different shape": (Causal(), {"input_ids": ids, "attention_mask": torch.ones(1, 1, 24, 24)}, {}),
         "no rows of ids": (Causal(), {"input_ids": ids.float()}, {}),
     }  # fmt: skip
 
@@ -189,7 +189,7 @@ def test_logits_of_a_part_of_the_vocabulary_or_of_other_places_are_left_out() ->
     ids = torch.tensor(drawn(24))
     for logits, more, words in [
         (torch.zeros(1, 24, VOCABULARY // 2), {}, "part of the logits"),
-        (torch.zeros(1, 3, VOCABULARY), {}, "another number"),
+        (torch.zeros(1, 3, VOCABULARY), {}, "different number"),
         (torch.zeros(1, 2, VOCABULARY), {"logits_to_keep": torch.tensor([3, 7])}, "selected positions"),
         (torch.zeros(24, VOCABULARY), {}, "no logits"),
     ]:
