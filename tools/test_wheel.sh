@@ -10,7 +10,7 @@ trap 'rm -rf "$room"' EXIT
 "$python" -m venv "$room/venv"
 "$room/venv/bin/pip" install -q "$room"/dist/*.whl
 mkdir -p "$room/elsewhere/tests"
-cp -r tests/__init__.py tests/case_files.py tests/each.py tests/checks "$room/elsewhere/tests/"
+cp -r tests/__init__.py tests/case_files.py tests/collected.py tests/each.py tests/checks "$room/elsewhere/tests/"
 for folder in checks fixes monitors; do  # a user's own packages of those names, which must not be taken for ours
   mkdir "$room/elsewhere/$folder"
   echo 'raise SystemExit("a folder of the user was imported")' >"$room/elsewhere/$folder/__init__.py"
