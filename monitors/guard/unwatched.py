@@ -1,8 +1,8 @@
 """The inventory of a loop that nobody handed over, by the hook that torch calls before every optimizer's step.
 
-At the first step the model is looked for where the loop itself holds it: among the variables of the functions that led
-to the step, and the attributes of their `self`. It is the module that holds most of what the optimizer changes. From
-then on a hook of the model and that of the optimizer are on, for the second step or a few more; then none is.
+At the first step the model is looked for once among the objects of the process: the module that holds most of what the
+optimizer changes. The variables of the loop are not read, for Python before 3.13 would keep them alive. From then on a
+hook of the model and that of the optimizer are on, for the second step or a few more; then none is.
 https://docs.pytorch.org/docs/stable/generated/torch.optim.optimizer.register_optimizer_step_pre_hook.html
 
 A compiled model is left alone, for a hook would compile it anew. A trainer's, an engine's or a watched loop has an
@@ -13,15 +13,13 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any, Callable, ClassVar, Optional
 
 from doctor.monitors.guard.shield import shielded
 
-#: functions above the step in which the model is looked for
-_FRAMES = 16
 #: a module of the guard that only a trainer's callback, an engine or `doctor.watch` imports
 _WATCHES = "doctor.monitors.guard.guard"
 
@@ -44,14 +42,14 @@ def _first(optimizer: Any, *_: Any) -> None:
     waiting, _Taken.waiting = _Taken.waiting, None
     if waiting is not None:
         waiting.remove()
-        _begin(optimizer, sys._getframe(1))  # noqa: SLF001 - documented
+        _begin(optimizer)
 
 
 @shielded
-def _begin(optimizer: Any, frame: Any) -> None:
+def _begin(optimizer: Any) -> None:
     if _WATCHES in sys.modules or not hasattr(optimizer, "register_step_pre_hook"):
         return
-    model = _model_of(optimizer, frame)
+    model = _model_of(optimizer)
     if model is None or _is_compiled(model):
         return
     from doctor.monitors.guard.guard import Guard
@@ -88,32 +86,16 @@ def _over() -> None:
         each()
 
 
-def _model_of(optimizer: Any, frame: Any) -> Optional[Any]:
-    """The module that holds most of an optimizer's parameters; of equal ones the one nearest to the step."""
+def _model_of(optimizer: Any) -> Optional[Any]:
+    """The module that holds most of an optimizer's parameters; of equal ones the outermost."""
     torch: Any = sys.modules["torch"]
     held = {id(each) for group in optimizer.param_groups for each in group["params"]}
-    best, most = None, 0
-    for module in _modules(frame, torch.nn.Module):
+    best, most = None, (0, 0)
+    for module in [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]:
         number = sum(id(each) in held for each in module.parameters())
-        if number > most:
-            best, most = module, number
+        if number and (number, count := sum(1 for _ in module.modules())) > most:
+            best, most = module, (number, count)
     return best
-
-
-def _modules(frame: Any, kind: type) -> Iterator[Any]:
-    """Modules among the variables of the functions that led here, and among the attributes of their `self`."""
-    seen: set[int] = set()
-    for _ in range(_FRAMES):
-        if frame is None:
-            return
-        variables = dict(frame.f_locals)
-        owner = variables.get("self")
-        inside = vars(owner) if hasattr(owner, "__dict__") and not isinstance(owner, kind) else {}
-        for each in (*variables.values(), *inside.values()):
-            if isinstance(each, kind) and id(each) not in seen:
-                seen.add(id(each))
-                yield each
-        frame = frame.f_back
 
 
 def _is_compiled(model: Any) -> bool:

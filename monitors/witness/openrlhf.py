@@ -104,13 +104,15 @@ def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
     if watch is None or watch.guard.pending is None:
         return save(trainer, *args, **kwargs)
     options = getattr(trainer.args, "ckpt", trainer.args)
-    every = options.save_steps
-    if watch.guard.pending is Policy.CHECKPOINT:
+    every = getattr(options, "save_steps", None)
+    now = watch.guard.pending is Policy.CHECKPOINT and every is not None
+    if now:
         options.save_steps = 1
     try:
         made = save(trainer, *args, **kwargs)
     finally:
-        options.save_steps = every
+        if now:
+            options.save_steps = every
     watch.updated((watch.guard.step or 0) + 1)
     return made
 

@@ -113,7 +113,8 @@ def compiled_loop() -> Loop:
 
 
 def loop_of_another_model() -> Loop:
-    return Loop(Net(), torch.optim.SGD(Net().parameters(), lr=0.1))
+    """The optimizer's parameters belong to a model that is gone."""
+    return Loop(Net(), torch.optim.SGD([each.detach().requires_grad_() for each in Net().parameters()], lr=0.1))
 
 
 @pytest.mark.parametrize("made", [compiled_loop, loop_of_another_model])
