@@ -23,13 +23,14 @@ class DriverWatch:
 
     Args:
         sampling: how the engine samples.
-        save: saves a checkpoint of the step that is made; None: nobody can.
+        save: saves a checkpoint of the step that is made, and gives whether it is written: True or False where that is
+            known, None where it was only asked for. None in its place: nobody can save.
         settings: of the guard; None: those of doctor.toml and the environment.
 
     """
 
     def __init__(
-        self, sampling: Sampling, save: Optional[Callable[[], Any]], settings: Optional[Options] = None
+        self, sampling: Sampling, save: Optional[Callable[[], Optional[bool]]], settings: Optional[Options] = None
     ) -> None:
         # RANK is nobody's here: there is one driver, and it decides alone
         self.guard = Guard(options() if settings is None else settings, rank=0, world_size=1)
@@ -90,11 +91,11 @@ class DriverWatch:
         if self._save is None:
             return "none"
         try:
-            self._save()
+            written = self._save()
         except Exception as error:  # noqa: BLE001 - the trainer's own function: the run stops in any case
             self.guard.alerts.print(self.guard.alerts.not_saved(step, error))
             return "failed"
-        return "saved"
+        return "asked" if written is None else "saved" if written else "none"
 
     @shielded
     def close(self) -> None:

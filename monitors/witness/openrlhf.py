@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import atexit
 import functools
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
+from doctor.monitors.guard.wrapping import wrap
 from doctor.monitors.witness.batches import MOST_TOKENS, Rollouts, Sampling, spread
 from doctor.monitors.witness.drivers import DriverWatch
 
@@ -27,7 +28,7 @@ from doctor.monitors.witness.drivers import DriverWatch
 SAMPLED, TRAINED, MASK = "rollout_log_probs", "action_log_probs", "action_mask"
 
 #: attributes that this module puts on objects of OpenRLHF's
-_WATCH, _MADE = "_doctor_watch", "_doctor_made"
+_WATCH, _MADE, _WRITTEN = "_doctor_watch", "_doctor_made", "_doctor_written"
 
 _NO_VALUES = (
     "experiences lack the engine's log probabilities; OpenRLHF 0.8.11 and newer keep them with "
@@ -77,7 +78,7 @@ def _look(trainer: Any, step: int) -> None:
     """Look at what is about to be trained on; the first time, begin to watch."""
     watch = getattr(trainer, _WATCH, None)
     if watch is None:
-        watch = DriverWatch(_sampling(trainer.args), _saved_before)
+        watch = DriverWatch(_sampling(trainer.args), lambda: getattr(trainer, _WRITTEN, False))
         setattr(trainer, _WATCH, watch)
         atexit.register(watch.close)
         if not watch.guard.options.witness:
@@ -106,6 +107,7 @@ def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
     options = getattr(trainer.args, "ckpt", trainer.args)
     every = getattr(options, "save_steps", None)
     now = watch.guard.pending is Policy.CHECKPOINT and every is not None
+    undo = _notes_saves(trainer)
     if now:
         options.save_steps = 1
     try:
@@ -113,12 +115,31 @@ def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
     finally:
         if now:
             options.save_steps = every
+        undo()
     watch.updated((watch.guard.step or 0) + 1)
     return made
 
 
-def _saved_before() -> None:
-    """The checkpoint of the step is written by then: OpenRLHF's own function has done that."""
+def _notes_saves(trainer: Any) -> Callable[[], None]:
+    """Note on the trainer whether its workers are told to save, which OpenRLHF then waits for; gives what ends that."""
+    setattr(trainer, _WRITTEN, False)
+    group = getattr(trainer, "actor_model_group", None)
+    if not callable(getattr(group, "async_run_method", None)):
+        return _nothing
+
+    def around(original: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if "save_checkpoint" in (*args[:1], kwargs.get("method_name")):
+                setattr(trainer, _WRITTEN, True)
+            return original(*args, **kwargs)
+
+        return run
+
+    return wrap(group, "async_run_method", around)
+
+
+def _nothing() -> None:
+    """Nothing was put on."""
 
 
 def _rollouts(made: Optional[Sequence[Any]], watch: DriverWatch) -> Optional[Rollouts]:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.shield import shielded
@@ -76,7 +78,7 @@ def _around_fit(owner: Any, begin: Begins) -> None:
 @shielded
 def _watched(trainer: Any, begin: Begins) -> Optional[Callable[[], None]]:
     """Watch a trainer whose loop begins; gives what ends that."""
-    watch = DriverWatch(_sampling(trainer.config.actor_rollout_ref), getattr(trainer, "_save_checkpoint", None))
+    watch = DriverWatch(_sampling(trainer.config.actor_rollout_ref), _saver(trainer))
     if not watch.guard.options.witness:
         watch.guard.close()
         return None
@@ -88,6 +90,26 @@ def _watched(trainer: Any, begin: Begins) -> Optional[Callable[[], None]]:
         watch.close()
 
     return end
+
+
+def _saver(trainer: Any) -> Optional[Callable[[], Optional[bool]]]:
+    """What saves the step that is made, with veRL's own function; None where it has none.
+
+    It leaves the number of the step in a file once all is written, and not where workers go on writing (`async_save`):
+    https://github.com/verl-project/verl/blob/v0.9.0/verl/trainer/ppo/ray_trainer.py
+    """
+    original = getattr(trainer, "_save_checkpoint", None)
+    if not callable(original):
+        return None
+
+    def save() -> Optional[bool]:
+        original()
+        with suppress(OSError, AttributeError, TypeError):
+            written = Path(trainer.config.trainer.default_local_dir) / "latest_checkpointed_iteration.txt"
+            return True if written.read_text("utf-8").strip() == str(trainer.global_steps) else None
+        return None
+
+    return save
 
 
 def _tell_own_loops(owner: Any) -> None:

@@ -38,8 +38,15 @@ def experience(step: int, gap: float, values: bool = True):
 class Run:
     """A driver over `gaps`, of the old shape or of the one with groups of settings and `train_step`."""
 
-    def __init__(self, gaps, *, new: bool, values: bool = True, asynchronous: bool = False) -> None:
+    def __init__(
+        self, gaps, *, new: bool, values: bool = True, asynchronous: bool = False, saves: bool = True
+    ) -> None:
         self.trained, self.saved, run = [], [], self
+
+        class ActorGroup:
+            def async_run_method(self, method_name, tag):
+                assert method_name == "save_checkpoint"
+                run.saved.append(int(tag))
 
         class RemoteExperienceMaker:
             def make_experience_batch(self, samples):
@@ -49,7 +56,8 @@ class Run:
             def __init__(self) -> None:
                 self.experience_maker = RemoteExperienceMaker()
                 options = SimpleNamespace(temperature=1.0, top_p=1.0)
-                ckpt = SimpleNamespace(save_steps=float("inf"))
+                self.actor_model_group = ActorGroup()
+                ckpt = SimpleNamespace(save_steps=float("inf")) if saves else SimpleNamespace()
                 self.args = (
                     SimpleNamespace(rollout=options, ckpt=ckpt)
                     if new
@@ -62,8 +70,8 @@ class Run:
 
             def save_logs_and_checkpoints(self, *args):
                 step = args[0] if new else args[1]
-                if step % getattr(self.args, "ckpt", self.args).save_steps == 0:
-                    run.saved.append(step)
+                if step % getattr(getattr(self.args, "ckpt", self.args), "save_steps", float("inf")) == 0:
+                    self.actor_model_group.async_run_method(method_name="save_checkpoint", tag=str(step))
 
             def fit(self) -> None:
                 for step in range(len(gaps)):
@@ -108,6 +116,17 @@ def test_the_policy_saves_and_stops(new: bool, monkeypatch, capsys) -> None:
     assert run.saved == [2]
     assert getattr(run.trainer.args, "ckpt", run.trainer.args).save_steps == float("inf")
     assert "the weights are saved" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_trainer_that_saves_nothing_is_not_said_to_have_saved(new: bool, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("DOCTOR_GUARD_POLICY", "WIT=checkpoint")
+    run = Run([0.001, 0.5, 0.5], new=new, saves=False)
+    with pytest.raises(GuardStop, match="step 2"):
+        run.trainer.fit()
+    assert not run.saved
+    assert "nothing was saved" in capsys.readouterr().err
+    assert "async_run_method" not in vars(run.trainer.actor_model_group)
 
 
 def test_the_policy_stops_without_saving(monkeypatch) -> None:

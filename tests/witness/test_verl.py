@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +31,8 @@ def settings(values: bool = True, bypass: bool = False, mode: str = "sync") -> S
     rollout = Settings(temperature=1.0, top_p=1, top_k=-1, dtype="bfloat16", calculate_log_probs=values)
     actor = Settings(fsdp_config=Settings(dtype="bfloat16"))
     return Settings(
-        actor_rollout_ref=Settings(rollout=rollout, actor=actor), trainer=Settings(v1=Settings(trainer_mode=mode)),
+        actor_rollout_ref=Settings(rollout=rollout, actor=actor),
+        trainer=Settings(v1=Settings(trainer_mode=mode), default_local_dir="saved"),
         algorithm=Settings(rollout_correction=Settings(bypass_mode=bypass)),
     )  # fmt: skip
 
@@ -42,7 +44,7 @@ def columns(step: int, gap: float) -> dict:
     return {name: each.clone() for name, each in made.items()}
 
 
-def classes(gaps=None, config=None, update="_update_actor", leave_out=()):
+def classes(gaps=None, config=None, update="_update_actor", leave_out=(), later=False):
     """A driver that trains on `gaps`, the gap of the batch of each step."""
     gaps = gaps or [0.001] * STEPS
     told = SimpleNamespace(updates=[], saved=[])
@@ -58,6 +60,9 @@ def classes(gaps=None, config=None, update="_update_actor", leave_out=()):
 
         def _save_checkpoint(self) -> None:
             told.saved.append(self.global_steps)
+            Path("saved").mkdir()
+            if not later:
+                Path("saved", "latest_checkpointed_iteration.txt").write_text(str(self.global_steps))
 
         def fit(self) -> str:
             for step, gap in enumerate(gaps, start=1):
@@ -104,14 +109,17 @@ def test_a_gap_is_told_and_the_run_goes_on(update: str, capsys) -> None:
     assert capsys.readouterr().err.count("WIT9046: Engine and trainer differ by 0.5") == 1
 
 
-def test_the_policy_saves_behind_the_update_and_stops(monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(
+    ("later", "said"), [(False, "the weights are saved"), (True, "the trainer was asked to save the weights")]
+)
+def test_the_policy_saves_behind_the_update_and_stops(later: bool, said: str, monkeypatch, capsys) -> None:
     monkeypatch.setenv("DOCTOR_GUARD_POLICY", "WIT=checkpoint")
-    owner, told = classes([0.001, 0.5, 0.5])
+    owner, told = classes([0.001, 0.5, 0.5], later=later)
     with pytest.raises(GuardStop, match="step 2"):
         owner().fit()
     assert told.updates == [1, 2]
     assert told.saved == [2]
-    assert "the weights are saved" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
