@@ -157,6 +157,7 @@ class Finding:
     nodes: tuple[str, ...] = ()  # host names, where several machines were judged and these have it
     foremost: bool = False  # says which environment all other findings are about: it is told before them
     changes: tuple[tuple[Any, ...], ...] = ()
+    detectors: tuple[str, ...] = ()  # who found it, where several looked
 
     def words(self, language: str = "en") -> Words:
         """Headline, explanation and remedy in `language`, filled with what was observed."""

@@ -202,6 +202,7 @@ def _finding(finding: Finding, diagnosis: Diagnosis) -> dict[str, Any]:
         ],
         "links": list(finding.links),
         "affects": dict(problem.affects),
+        **({"detectors": list(finding.detectors)} if finding.detectors else {}),
         **({"nodes": _nodes(finding, diagnosis)} if finding.nodes else {}),
     }
 

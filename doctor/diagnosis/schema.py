@@ -66,6 +66,7 @@ _FINDING: dict[str, Any] = {
         },
         "links": _TEXTS,
         "affects": {"type": "object", "additionalProperties": _TEXT},
+        "detectors": {"type": "array", "items": {"enum": ["check", "rehearsal"]}},
         "nodes": {
             "type": "object",
             "required": ["count", "of", "names"],

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress as silently
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from doctor.base.fact import Context
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
@@ -36,6 +33,7 @@ from doctor.logs.capsules import looks
 from doctor.monitors.guard.first_step import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
+from doctor.rehearse.beside import together
 from doctor.rehearse.left import waits_for_who_left
 from doctor.rehearse.record import Entry, Rehearsed, phases
 from doctor.rehearse.session import Session
@@ -76,15 +74,14 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
         seen = (alone, *(each for each in seen if each.problem.id != peer_connection_lost.PROBLEM.id))
     told = {each.problem.id for each in seen}
     own = tuple(each for each in _own(session) if each.problem.id not in told or each.problem.id in _OFTEN)
-    told |= {each.problem.id for each in own}
-    own = (*own, *(each for each in _of_configuration(session) if each.problem.id not in told))
     findings = (*seen, *own)
     if failed is not None and not any(each.severity is ERROR for each in findings):
         findings = (*findings, _failed(session, failed))
-    crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()))
+    findings = together(findings, _checked(session))
+    crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()), *session.checked.crashed)
     skipped = outcome.skipped if outcome else ()
     number = outcome.checks_run if outcome else len(phases(session.rehearsed))
-    whole = suppress(Outcome(findings, skipped, crashed, number, session.seconds), ignored, None)
+    whole = suppress(Outcome(findings, skipped, crashed, number, session.seconds), ignored, session.checked.script)
     target = Subject(argv=session.argv, run_dir=str(session.run.path), summary=died.target.summary if died else ())
     return Diagnosis(
         "rehearse", target, whole, {each.id: each for each in entries}, language,
@@ -162,15 +159,12 @@ def _unmoved(session: Session) -> Iterator[Finding]:
             yield from [] if found is None else [found]
 
 
-def _of_configuration(session: Session) -> Iterator[Finding]:
-    """What the checks say of the configuration, where that is a part of what was rehearsed of a framework."""
-    if not session.rehearsed.of("parts"):
-        return
-    from doctor.diagnosis.diagnose import judge
-
-    with silently(Exception):  # a check costs itself, not the rehearsal
-        found = judge(Context(session.argv, Path.cwd(), dict(os.environ), None, False)).outcome.findings
-        yield from (each for each in found if each.problem.area in _CONFIGURED)
+def _checked(session: Session) -> tuple[Finding, ...]:
+    """What the check says, of a framework's workers only what it says of the configuration that was rehearsed."""
+    found = session.checked.findings
+    if session.rehearsed.of("parts"):
+        return tuple(each for each in found if each.problem.area in _CONFIGURED)
+    return found if session.ended else ()
 
 
 def _adapters(done: Rehearsed) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from doctor.base.record import record
+from doctor.base.record import record, replace
 from doctor.base.state import state_folder
 from doctor.monitors.inject.lay import lay
 from doctor.monitors.rehearse import journal
@@ -18,6 +18,7 @@ from doctor.monitors.rehearse.settings import VARIABLE, PassSettings
 from doctor.rehearse.again import Keeping, keeping
 from doctor.rehearse.ahead import Known, known_of, making_ahead
 from doctor.rehearse.apart import Apart, apart
+from doctor.rehearse.beside import Checked, Checking
 from doctor.rehearse.frameworks import adapted
 from doctor.rehearse.parts import command_of, parts_of
 from doctor.rehearse.passes import Ended, go_on, run_pass
@@ -56,6 +57,7 @@ class Session:
         run: folder of the first pass; its output and what the guard wrote lie in it.
         second: of the pass that resumed; None where there was none.
         ended: how each pass ended.
+        checked: what the check says of the command.
 
     """
 
@@ -67,6 +69,7 @@ class Session:
     ended: tuple[Ended, ...]
     second: RunDir | None = None
     framework: str = ""
+    checked: Checked = Checked()
 
     @property
     def seconds(self) -> float:
@@ -118,9 +121,11 @@ def rehearse(
     root = run.path / "stage"
     root.mkdir()
     held = apart(run.path, wanted=wishes.overlay)
+    checking = Checking(argv)
     try:
         known = known_of(argv) if known is None else known
-        return _rehearsed(argv, wishes, guard, run, held, known, on_tick)
+        done = _rehearsed(argv, wishes, guard, run, held, known, on_tick)
+        return replace(done, checked=checking.result())
     finally:
         held.clear()
         for name in ("models", "out", "home"):

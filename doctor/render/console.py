@@ -21,6 +21,7 @@ from doctor.render.words import (
     echoes_of,
     judged_of,
     level_of,
+    notes_of,
     place_in,
     quiet_of,
     source_of,
@@ -148,8 +149,8 @@ def _draw_finding(
         console.print(Text("  ") + _said_only(Text(place, style="cyan")), soft_wrap=True)
     for line in _wrapped(prose(finding["headline"], "bold"), console, indent=2):
         console.print(line)
-    if finding["confidence"] == "likely":
-        console.print(Text(f"  {words['likely']}", style="italic"))
+    for note in notes_of(finding, words):
+        console.print(Text("  ") + prose(note, "italic"))
     for told in finding.get("cards", ()):
         for line in _wrapped(prose(told, "dim"), console, indent=4):
             console.print(line)

@@ -16,6 +16,7 @@ from doctor.render.words import (
     folded_reasons,
     judged_of,
     level_of,
+    notes_of,
     place_in,
     quiet_of,
     source_of,
@@ -209,7 +210,7 @@ def finding(finding: Mapping[str, Any], words: Any, echoes: str) -> str:
     tags = [f"<b>{escape(words[severity])}</b>", f"<span>{finding['id']} {escape(finding['name'])}</span>"]
     tags += [f'<span class="place">{escape(place)}</span>'] if place else []
     tags += [f"<i>{escape(words[finding['role']])}</i>"] if finding["role"] != "cause" else []
-    tags += [f"<i>{escape(words['likely'])}</i>"] if finding["confidence"] == "likely" else []
+    tags += [f"<i>{prose(each)}</i>" for each in notes_of(finding, words)]
     lines = [
         f'<article class="{severity}" id="{finding["id"]}"><div class="tag">{"".join(tags)}</div>',
         f"<h2>{prose(finding['headline'])}</h2>",

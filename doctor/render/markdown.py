@@ -13,6 +13,7 @@ from doctor.render.words import (
     echoes_of,
     folded_reasons,
     judged_of,
+    notes_of,
     place_in,
     quiet_of,
     source_of,
@@ -58,8 +59,8 @@ def _finding(finding: Mapping[str, Any], words: Any) -> list[str]:
     place = place_in(finding, words)
     lines = [f"### {words[finding['severity']]}: {finding['id']} {finding['name']}{f' ({place})' if place else ''}", ""]
     lines += [f"**{finding['headline']}**", ""]
-    if finding["confidence"] == "likely":
-        lines += [f"*{words['likely']}*", ""]
+    for note in notes_of(finding, words):
+        lines += [f"*{note}*", ""]
     lines += [finding["explanation"], "", finding["remedy"]["text"], ""]
     if commands := commands_of(finding, words):
         lines += ["```sh", *commands, "```", ""]

@@ -28,6 +28,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "error": "error", "warning": "warning", "info": "info", "why": "why", "do": "do", "seen": "seen",
         "more": "more", "likely": "likely, not proven", "fix": "doctor fix {id}",
+        "by_check": "found by `doctor check`, without running it", "by_both": "found by `doctor check` too",
         "healthy": "Nothing found that will go wrong.",
         "healthy_figures": "Nothing found in these figures.",
         "healthy_rehearsal": "The rehearsal finished, and nothing broke.",
@@ -90,6 +91,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "error": "错误", "warning": "警告", "info": "提示", "why": "原因", "do": "处理", "seen": "依据",
         "more": "详情", "likely": "很可能,尚未证实", "fix": "doctor fix {id}",
+        "by_check": "由 `doctor check` 发现,无需运行", "by_both": "`doctor check` 也发现了它",
         "healthy": "没有发现会出问题的地方。",
         "healthy_figures": "这些数据没有发现问题。",
         "healthy_rehearsal": "演练已完成,没有出错。",
@@ -271,6 +273,15 @@ def place_in(finding: Mapping[str, Any], words: Mapping[str, str]) -> str:
     told = nodes["names"] if len(nodes["names"]) <= _NODES_COLUMNS else words["nodes"].format(**nodes)
     place = place_of({key: value for key, value in finding["where"].items() if key not in {"host", "gpu"}})
     return f"{place}, {told}" if place else str(told)
+
+
+def notes_of(finding: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """How sure a finding is, and who else found it than the command that reports it."""
+    found_by = tuple(finding.get("detectors", ()))
+    notes = [words["likely"]] if finding["confidence"] == "likely" else []
+    if "check" in found_by:
+        notes.append(words["by_both" if len(found_by) > 1 else "by_check"])
+    return notes
 
 
 def without_command(skipped: list[dict[str, object]]) -> int:

@@ -1,0 +1,88 @@
+"""What `doctor check` says of the command that is rehearsed, found while the rehearsal runs.
+
+Only the run is judged, not the machine: a rehearsal need not be where the run will be.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from doctor.base.fact import Context
+from doctor.base.record import record, replace
+from doctor.catalogue.finding import Finding
+from doctor.catalogue.outcome import Crashed, crash_of
+from doctor.catalogue.problem import INFO
+from doctor.facts.script import Script
+
+#: who found a finding, as the report names them
+CHECK, REHEARSAL = "check", "rehearsal"
+#: areas of problems that a machine has, whatever runs on it
+_OF_MACHINE = frozenset({"cuda", "flash_attn", "gpu", "host", "hub", "memory", "nccl"})
+#: seconds that a rehearsal which has ended waits for the check
+_PATIENCE_S = 20.0
+
+
+@record
+class Checked:
+    """What was found without running the command.
+
+    Args:
+        findings: of the run, without notes.
+        script: whose comments silence findings.
+        crashed: our own failure; the rehearsal goes on without a check.
+
+    """
+
+    findings: tuple[Finding, ...] = ()
+    script: Script | None = None
+    crashed: tuple[Crashed, ...] = ()
+
+
+class Checking:
+    """A check under way in a thread of its own; most of a rehearsal's time the doctor itself only waits."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """Begin."""
+        self._done = Checked()
+        self._context = Context(tuple(argv), Path.cwd(), dict(os.environ), None, False, framework=False)
+        self._thread = threading.Thread(target=self._check, name="check", daemon=True)
+        self._thread.start()
+
+    def result(self) -> Checked:
+        """What was found; nothing where the check does not come to an end."""
+        self._thread.join(_PATIENCE_S)
+        return self._done
+
+    def _check(self) -> None:
+        try:
+            self._done = check(self._context)
+        except Exception as exc:  # noqa: BLE001 - a check costs itself, not the rehearsal
+            self._done = Checked(crashed=(crash_of("check", exc),))
+
+
+def check(context: Context) -> Checked:
+    """Judge a command without running it."""
+    from doctor.diagnosis.diagnose import judge
+
+    done = judge(context, ("script",))
+    state = done.collector.states.get("script")
+    script = state.value if state is not None and state.status == "ok" else None
+    told = (each for each in done.outcome.findings if each.severity is not INFO)
+    return Checked(tuple(each for each in told if each.problem.area not in _OF_MACHINE), script)
+
+
+def together(rehearsed: Iterable[Finding], checked: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings of both with who found them; what both found stands once, as the rehearsal saw it."""
+    statically: dict[str, list[Finding]] = {}
+    for each in checked:
+        statically.setdefault(each.problem.id, []).append(each)
+    merged = [
+        replace(each, detectors=(CHECK, REHEARSAL) if each.problem.id in statically else (REHEARSAL,))
+        for each in rehearsed
+    ]
+    seen = {each.problem.id for each in merged}
+    alone = (each for name, found in statically.items() if name not in seen for each in found)
+    return (*merged, *(replace(each, detectors=(CHECK,)) for each in alone))
