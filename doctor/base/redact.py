@@ -26,6 +26,7 @@ from doctor.base.secret_names import is_secret_name, is_weak
 #: a text without any of these has no name of a secret in it
 _NAME_SIGNS = (
     "key", "secret", "token", "pass", "bearer", "pw", "wort", "credential", "auth", "cookie", "webhook", "jwt", "psk",
+    "pat=", "pat:", "pat ", 'pat"', "pat'",
     "sk=", "sk:", "sk ", 'sk"', "sk'", "ak=", "ak:", "ak ", 'ak"', "ak'", "sk\\", "ak\\",
     "密码", "口令", "密钥", "令牌", "密碼", "パスワード", "비밀번호", "парол", "contrase", "senha", "hasło",
 )  # fmt: skip
@@ -79,10 +80,11 @@ _NAMED = (
     # `name = value`, `name: value`, `"name": "value"`, `name => value`, `environ["name"] = "value"`
     (
         later(
-            rf"(?<![\w.\-])-{{0,2}}(?P<name>[^\W\d][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
-            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|\s{0,4})"
+            rf"(?<![\w.\-])(?<!\$\{{)-{{0,2}}(?P<name>[^\W\d][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
+            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|"
+            r"[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,40}(?=\\{0,4}[\"'])|\s{0,4})"
             r"(?:[&!][\w!.:\-]{1,60}[ \t]{1,4})?"
-            r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()\s{0,2}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
+            r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()(?:\s|\\{1,4}n){0,40}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
         ),
         ("=", ":", "\uff1a"),
     ),
@@ -126,6 +128,29 @@ _NAMED = (
             r"(?=[bruBRU]{0,2}\\{0,4}[\"'])"
         ),
         ("=",),
+    ),
+    # what is taken where a variable, an option or an input of that name is not given: `${name:-value}`,
+    # `get("name") or "value"`, `add_argument("--name", default="value")`, `variable "name" { default = "value" }`
+    (later(r"\$\{(?:oc\.env:)?(?P<name>[A-Za-z_]\w{1,80})(?::?[-=]|,\s{0,2})"), ("${",)),
+    (
+        later(
+            rf"{_QUOTE}(?P<name>[A-Za-z_][\w.\-]{{1,80}}){_QUOTE}\s{{0,2}}[)\]]\s{{0,2}}(?:or|\|\||\?\?)\s{{0,2}}(?=\\{{0,4}}[\"'])"
+        ),
+        (" or ", "|| ", "?? "),
+    ),
+    (
+        later(
+            rf"{_QUOTE}-{{0,2}}(?P<name>[A-Za-z_][\w.\-]{{1,80}}){_QUOTE}[^()}}\"]{{0,200}}?\bdefault\s{{0,2}}=\s{{0,2}}(?=\\{{0,4}}[\"'])"
+        ),
+        ("default",),
+    ),
+    # `value = X\nname = NAME`, as some tools order the variables of a container
+    (
+        later(
+            rf"(?<![\w.\-])value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}(?={_QUOTE}?[^\s\"',]{{4,400}}{_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
+            rf"{_QUOTE}?(?:name|key){_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}))"
+        ),
+        ("value",),
     ),
     # in an address, escaped
     (later(r"(?i)(?P<name>[A-Za-z_][\w.\-]{1,80})%3[ad](?:%20|\+|%22){0,2}"), ("%3",)),
@@ -294,8 +319,20 @@ def _without_values(named: re.Pattern[str], text: str, taken: list[str]) -> str:
             taken.append(value[group])
             out += (text[shown : value.start(group)], MASK)
             shown = value.end(group)
-        place = max(value.end(group), place + 1)
+            while (more := _MORE.match(text, shown)) is not None:
+                taken.append(more["s"])
+                out += (text[shown : more.start("s")], MASK)
+                shown = more.end("s")
+        place = max(value.end(group), shown, place + 1)
     return "".join((*out, text[shown:]))
+
+
+#: the next of several secrets under one name, or the rest of one that is written in pieces: only what chance makes
+_MORE = later(
+    r"(?:\\{0,4}[\"']?\s{0,2}(?:[,;|]|\+|\\?\r?\n)?(?:\s|\\{1,4}n){0,40}[bruf]{0,2}\\{0,4}[\"']|[,;|])"
+    r"(?P<s>(?=[^0-9]{0,80}[0-9])(?:(?=[^a-z]{0,80}[a-z])(?=[^A-Z]{0,80}[A-Z])[A-Za-z0-9+/_]{20,400}|[0-9a-f]{32,128}))"
+    r"(?![\w.:=/-])"
+)
 
 
 # values -----------------------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ _SERVICES = (
     _form(r"(?<![0-9A-Za-z])(?:bot)?\d{8,10}:(?P<s>A[\w\-]{34})(?![\w\-])", ":a"),  # Telegram
     _form(r"(?i)api\.telegram\.org/bot(?P<s>\d{6,12}:[\w\-]{10,80})", "api.telegram.org"),
     # https://docs.anaconda.com/anaconda.org/user-guide/token/
-    _form(r"(?i)://[\w.\-]{1,120}/t/(?P<s>(?=[^\s/\d]{0,80}\d)(?:[a-z]{2}-[0-9a-f\-]{36}|[A-Za-z0-9]{20,200}))/",
+    _form(r"(?i)://[\w.\-]{1,120}/t/(?P<s>(?=[^\s/\d]{0,80}\d)(?:[a-z]{2}-[0-9a-f\-]{36}|[A-Za-z0-9]{20,200}|"
+          r"(?-i:(?=[^\s/A-Z]{0,20}[A-Z])(?=[^\s/a-z]{0,20}[a-z]))[A-Za-z0-9]{12,20}))/",
           "/t/"),
     # https://jupyter-server.readthedocs.io/en/latest/operators/public-server.html#preparing-a-hashed-password
     _form(r"(?<![\w:])(?:sha1|sha256|md5|argon2):(?P<s>[0-9a-f]{8,16}:[0-9a-f]{32,64})(?![0-9A-Za-z])", "sha1:",
@@ -211,7 +212,7 @@ _HEADERS = (
           r"(?:(?:bearer|basic|token|apikey|negotiate|api-key|key)[ :=]{1,3})?"
           r"(?P<s>(?=[^\s\"'\\]{0,200}[0-9=])[^\s\"'\\,;*<$%{][^\s\"'\\,;]{5,4096})", "authorization"),
     _form(r"(?i)(?<![\w\-])(?:set-)?cookie[\"']?\s{0,3}[:=,]\s{0,3}[b\"']{0,2}(?P<s>[\w.%!$&+~\-]{1,80}=(?!\*\*\*)"
-          r"[^\r\n\"']{1,4096})", "cookie"),
+          r"(?:[^\r\n\"']{1,4096}|\"[^\r\n\"']{1,4096}\"){1,9})", "cookie"),
     _form(r"(?i)x-(?:api-key|auth-token|access-token|vault-token|amz-security-token|goog-api-key)[\"'\\]{0,4}\s{0,3}"
           r"[:=,]\s{0,3}[b\"'\\]{0,4}(?P<s>(?!\*\*\*)[^\s\"'\\,;]{4,})", "x-"),
 )  # fmt: skip
@@ -229,7 +230,7 @@ _COMMANDS = (
     _option("-P", "sqlcmd", "bcp", "isql", "mosquitto_pub", "mosquitto_sub", "ipmitool"),
     # https://net-snmp.sourceforge.io/docs/man/snmpcmd.html
     _option("-[AX]", "snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"),
-    _option("-k", "ossutil", "ossutil64", "obsutil"),  # https://support.huaweicloud.com/intl/en-us/utiltg-obs/obs_11_0005.html
+    _option("-[ki]", "ossutil", "ossutil64", "obsutil"),  # https://support.huaweicloud.com/intl/en-us/utiltg-obs/obs_11_0005.html
     _option("-s", "coscmd"),  # https://www.tencentcloud.com/document/product/436/10976
     _option("/p:", "xfreerdp", "xfreerdp3", "wfreerdp"),
     _form(r"\bcurl\b[^\n|;&]{0,300}?\s(?:-b|--cookie)[ =]{0,3}[\"']?(?P<s>[\w.\-]{1,80}=(?!\*\*\*)[^\"'\n]{4,1000})",
@@ -280,7 +281,8 @@ _COMMANDS = (
     _form(rf"\bssh-keygen\b{_ON}\s-[NP]\s{{1,3}}(?P<s>{_WORD})", "ssh-keygen"),
     _form(rf"\bsqlplus\b{_ON}\s[\w.]{{1,60}}/(?P<s>[^\s@*/]{{3,200}})@", "sqlplus"),
     _form(rf"\bopenssl\s+enc\b{_ON}\s-[kK]\s{{1,3}}(?P<s>{_WORD})", "openssl"),
-    _form(r"(?i)assword[^\n]{0,60}\bsend\b[^\n\"]{0,20}\"(?P<s>(?!\*\*\*)[^\"\n\\]{3,200})\\{1,8}[rn]", "assword"),
+    _form(r"(?i)assword[^\n]{0,60}(?:\r?\n[^\n]{0,20})?(?:\bsend|(?<=\\n)send)\b[^\n\"]{0,20}"
+          r"\"(?P<s>(?!\*\*\*)[^\"\n\\]{3,200})\\{1,8}[rn]", "assword"),
     _form(r"(?i)convertto-securestring\s{1,4}(?:-string\s{1,4})?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})",
           "-securestring"),
     _form(r"\b(?:https?|xh|xhs|httpie)\s(?:[^\n|;&]{0,200}\s)?(?:-a|--auth)[ =][\"']?"
@@ -294,6 +296,18 @@ _COMMANDS = (
     _form(r"(?:\.login|\bFTP\([^,()\n]{1,120},|\boss2\.Auth|\bAuthV[24])\(?\s{0,3}\\{0,4}[\"'][^\"'\n]{1,120}"
           r"[\"']\s{0,2},\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})\\{0,4}[\"']\s{0,2}[,)]",
           ".login(", "ftp(", "oss2.auth(", "authv2(", "authv4("),
+    # a key that is handed to what signs with it
+    _form(r"(?:\bhmac\.(?:new|digest)\(|\bjwt\.(?:en|de)code\([^,()\n]{1,80},|\b(?:Signer|Serializer)\()\s{0,3}"
+          r"(?:key\s{0,2}=\s{0,2})?b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{6,400})", "hmac.new(", "hmac.digest(",
+          "jwt.encode(", "jwt.decode(", "signer(", "serializer("),
+    # what is decoded into a file: a configuration, a key
+    _form(r"\b(?:echo|printf)\s+(?:-[ne]{1,2}\s+)?[\"']?(?P<s>[A-Za-z0-9+/\-_]{16,16000}={0,2})[\"']?\s{0,4}\|\s{0,4}"
+          r"(?:base64\s+(?:-\w{0,3}[dD]|--decode)|openssl\s+(?:base64|enc)\b)", "base64"),
+    # the two halves of a key of AWS, one behind the other
+    _form(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}[\"'\s,;:|]{1,6}(?P<s>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+          "akia", "asia"),
+    # the only line of a key of PuTTY on an elliptic curve, whose lines are narrower than those of PEM
+    _form(r"Private-Lines: \d{1,3}(?:\r?\n|\\{1,4}n)(?P<s>[A-Za-z0-9+/]{20,64}={0,2})", "private-lines"),
     _form(r"\bFernet\(\s{0,3}b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[\w\-=]{20,100})", "fernet("),
     _form(r"(?<![\w.])pass:(?P<s>[^\s\"'*][^\s\"']{3,400})", "pass:"),  # openssl's -passin, -passout
     _form(r"(?i)\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+(?P<s>[^\s*]\S{0,400})",
@@ -367,7 +381,9 @@ _WORDS = (
     _form(r"\b[Tt]oken\s[\"'`]?(?P<s>(?=[A-Za-z\-]{0,60}\d)(?=[a-z\d\-]{0,60}[A-Z])(?=[A-Z\d\-]{0,60}[a-z])"
           r"[A-Za-z0-9\-]{24,400})(?![\w.\-/])",
           "token "),
-    _form(r"(?i)(?<![\w.\-])key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
+    # neither a compiler's nor a cache's, which is a digest
+    _form(r"(?i)(?<![\w.\-])(?<!cache )(?<!triton )(?<!hash )(?<!graph )(?<!kernel )(?<!dataset )"
+          r"key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
           r"(?-i:(?=[A-Za-z\-+/=]{0,60}[0-9])(?=[^A-Z\n]{0,60}[A-Z])(?=[^a-z\n]{0,60}[a-z]))[A-Za-z0-9+/=\-]{24,200}"
           r"(?![\w.\-]))", "key"),
     # ~/.docker/config.json

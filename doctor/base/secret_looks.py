@@ -6,7 +6,15 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 from doctor.base.patterns import later
-from doctor.base.secret_names import is_bare, is_of_password, is_secret_name, is_short, is_weak, words_of
+from doctor.base.secret_names import (
+    is_bare,
+    is_of_password,
+    is_secret_name,
+    is_short,
+    is_weak,
+    names_digest,
+    words_of,
+)  # fmt: skip
 
 #: values that say only whether something is there, hold its place in an example, or name where it is taken from
 _HARMLESS = later(
@@ -25,7 +33,9 @@ _MEASURE = later(r"[-+]?[0-9.,]{1,20}(?:e[-+]?[0-9]{1,3})?\s?(?:[A-Za-z%\u00b5\u
 #: a path in the place of a secret: of a file that holds it
 _PATH = later(r"(?:~|\.{1,2}|/[a-z]{2,20})(?:/[\w.\-]+)+/?\Z|[A-Za-z]:\\[\w.\\\-]+\Z")
 #: a call or an attribute in a line of code
-_CODE = later(r"[A-Za-z_][\w.]{0,80}\(.*\Z")
+_CODE = later(
+    r"(?!(?=[A-Za-z]{0,20}[0-9])(?=[^A-Z(]{0,20}[A-Z])(?=[^a-z(]{0,20}[a-z])\w{2,20}\()[A-Za-z_][\w.]{0,80}\(.*\Z"
+)
 #: a number that is long enough to be typed as a password
 _DIGITS = later(r"[0-9]{4,}\Z")
 #: a password that begins like a placeholder; `${`, `$(`, `%(`, `@/` and `***` do not begin one
@@ -66,10 +76,10 @@ def is_secret(name: str, value: str) -> bool:
     if not is_weak(name):
         return False
     last = words_of(name)[-1]
-    if last in {"ak", "sk"}:
+    if last in {"ak", "sk", "pat"}:
         return bool(_GENERATED.match(value)) and not _PATH.match(value)
-    if last == "key":
-        return bool(_RANDOM.match(value))
+    if last in {"key", "keys", "tokens"}:
+        return bool(_RANDOM.match(value)) and not names_digest(name)
     return looks_typed(value) and (last != "pwd" or bool(_BOTH_SIZES.match(value)))
 
 

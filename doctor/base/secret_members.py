@@ -56,8 +56,8 @@ _RANDOM = later(
     r"(?=[^0-9]{0,200}[0-9])(?:(?=[^a-z]{0,200}[a-z])(?=[^A-Z]{0,200}[A-Z])[\w\-+/=.:~]{12,}|[\w\-]{32,})\Z"
 )
 SIGNS = (
-    "secret", "passw", "credential", "creds", "keys", "tokens", "logins", "passphrases", "cookies", "auth:", "auth=",
-    "auth =", 'auth"', "auth'", "auth]",
+    "secret", "stringdata", "passw", "credential", "creds", "keys", "tokens", "logins", "passphrases", "cookies",
+    "auth:", "auth=", "auth =", 'auth"', "auth'", "auth]",
 )  # fmt: skip
 
 
@@ -97,10 +97,13 @@ def is_member(above: str, name: str, value: str) -> bool:
 
 def members_in(text: str) -> Iterator[tuple[int, int, str, str]]:
     """Start and end of every value that lies below a name of secrets, with that name and its own."""
+    text = _ESCAPED.sub(_as_break, text)
     place = 0
     while (found := _OPENING.search(text, place)) is not None:
         place = found.end()
         above = found["name"] or (found["table"] or "").strip('"')
+        if above == "stringData" or (above == "data" and _of_secret(text, found.start())):
+            above = "secrets"
         if collects(above) is False:
             continue
         end = _end_of(text, found)
@@ -109,6 +112,25 @@ def members_in(text: str) -> Iterator[tuple[int, int, str, str]]:
             if each[group] != _MASK:
                 yield each.start(group), each.end(group), above, (each["name"] or "").strip()
         place = max(place, end)
+
+
+#: https://kubernetes.io/docs/concepts/configuration/secret/
+_KIND = later(r"(?<![\w\-])kind(?:\\{0,4}[\"'])?[ \t]{0,4}:[ \t]{0,4}(?:\\{0,4}[\"'])?(?P<kind>[A-Z][A-Za-z]{2,40})")
+
+
+def _of_secret(text: str, place: int) -> bool:
+    """Whether `data` at a place is that of a Secret of Kubernetes: by the kind above it, or else below it."""
+    above = list(_KIND.finditer(text, max(0, place - _MOST), place))
+    kind = above[-1] if above else _KIND.search(text, place, place + _MOST)
+    return kind is not None and kind["kind"] == "Secret"
+
+
+#: the end of a line in a text that is escaped into one; a break of the same length keeps every place
+_ESCAPED = later(r"\\{1,4}n")
+
+
+def _as_break(escaped: re.Match[str]) -> str:
+    return "\n".rjust(len(escaped[0]))
 
 
 def _end_of(text: str, opening: re.Match[str]) -> int:

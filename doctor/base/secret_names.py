@@ -47,7 +47,12 @@ _OF_PASS = frozenset({
 #: what ends in `pass` and is none
 _NO_PASS = frozenset({"bypass", "compass", "surpass", "trespass", "overpass", "underpass", "encompass"})
 #: what also names a folder, a number or nothing: whether it is a secret its value has to tell
-_WEAK = frozenset({"pwd", "psk", "passe", "sk", "ak"})
+_WEAK = frozenset({"pwd", "psk", "passe", "sk", "ak", "pat", "keys", "tokens"})
+#: whose `key` is a digest by which something is found again: of a cache, a compiler, a data set
+_OF_DIGEST = frozenset({
+    "cache", "cached", "dataset", "data", "hash", "graph", "fx", "kernel", "compile", "triton", "inductor", "artifact",
+    "fingerprint", "lookup", "sort", "group", "partition", "primary", "foreign", "row", "block", "prefix", "object",
+})  # fmt: skip
 #: whose value a person types, so that it may be a number
 _OF_PASSWORD = (
     "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd", "密码", "口令", "密碼",
@@ -147,6 +152,12 @@ def is_weak(name: str) -> bool:
     if last == ["key"]:
         return len(words) > 1
     return bool(last) and (last[0] in _WEAK or (last[0].endswith("pass") and last[0] not in _NO_PASS))
+
+
+def names_digest(name: str) -> bool:
+    """Whether the key of this name finds something again, so that a long number of it opens nothing."""
+    words = words_of(name)
+    return len(words) > 1 and words[-2] in _OF_DIGEST
 
 
 def is_of_password(name: str) -> bool:

@@ -360,6 +360,34 @@ _TYPED_IN: tuple[Row, ...] = (
 )
 
 
+#: defaults, pieces and second items, what stands in a cluster's Secret, and keys that are arguments of a call
+_GIVEN: tuple[Row, ...] = (
+    ("a default of the shell", "DB_PASS" + 'WORD="${DB_PASS' + "WORD:-", WORD, 14, '}"'),
+    ("a default of OmegaConf", "wandb_k" + "ey: ${oc.env:WANDB_API_K" + "EY,", HEX, 40, "}"),
+    ("a default behind or", "environ.get('OPENAI_API_K" + "EY') or '", WORD, 40, "'"),
+    ("argparse's default", "add_argument('--api_k" + "ey', type=str, default='", WORD, 30, "', help='x')"),
+    ("Terraform's default", 'variable "db_pass' + 'word" {\n  default = "', WORD, 14, '"\n}'),
+    ("a value below its name", '"api_k' + 'ey":\n    "', WORD, 40, '"'),
+    ("a value in brackets below", "API_K" + "EY = (\n    '", WORD, 40, "'\n)"),
+    ("the second piece", "api_k" + "ey = 'sk-' + '", WORD, 40, "'"),
+    ("the second of a list", "OPENAI_API_K" + "EYS=" + "Ab3d" * 8 + ",", WORD, 40, ""),
+    ("tokens in a line", "tok" + "ens: ", WORD, 40, ""),
+    ("a value before its name", "- value: ", WORD, 40, "\n  name: WANDB_API_K" + "EY"),
+    ("a Secret's string", "stringData:\n  wandb: ", HEX, 40, ""),
+    ("a Secret's data", "kind: Secret\nmetadata:\n  name: x\ndata:\n  conn: ", WORD, 40, "=="),
+    ("a Secret's data, kind last", '{"data": {"conn": "', WORD, 40, '"}, "kind": "Secret"}'),
+    ("a personal access token", "ARG GIT_P" + "AT=", WORD, 40, ""),
+    ("both halves of a key", "Session('AK" + "IA" + "QRSTUVWXYZ234567" + "', '", BASE64, 40, "')"),
+    ("PuTTY's key on a curve", "Private" + "-Lines: 1\n", BASE64, 48, "\nPrivate-MAC: 0a1b"),
+    ("hmac", "hma" + "c.new(b'", WORD, 24, "', m, 'sha256')"),
+    ("a signer of JWT", "jw" + "t.encode(payload, '", WORD, 32, "', algorithm='HS256')"),
+    ("what is decoded", "ec" + "ho ", WORD, 60, "== | base64 -d > ~/.kube/config"),
+    ("a quoted cookie", "Cook" + 'ie: _xsrf=2; user="2|1:0|', WORD, 40, '"'),
+    ("expect in lines", 'expect "pass' + 'word:"\nsend "', WORD, 10, '\\r"'),
+    ("a password that looks like a call", "pass" + 'word = "aB3(', WORD, 8, ')"'),
+)
+
+
 @cache
 def all_planted() -> tuple[Planted, ...]:
     """Every form, in a stable order."""
@@ -369,6 +397,7 @@ def all_planted() -> tuple[Planted, ...]:
         *_rows(_LATER),
         *_rows(_SAID),
         *_rows(_TYPED_IN),
+        *_rows(_GIVEN),
         *_json_web_tokens(),
         *_private_keys(),
     )

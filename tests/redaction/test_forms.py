@@ -96,6 +96,13 @@ echo 3 | sudo tee /proc/sys/vm/drop_caches; echo y | pip uninstall torch; cat ke
 password=getpass.getpass() token=str(token_id) keys=['a', 'b'] pad_token: &pad token_ids=[1, 2, 3] PWD=/data;PWD=/x/y
 max_token 4096 eos_token 151643 tokenizer_key abc special_token added: token ids: 1234 5678 tokens per second: 1834.22
 login("alice") net use x: /persistent:yes; openssl enc -aes-256-cbc -kfile x; the token is <|im_end|> at step 20000000
+${HF_TOKEN:-} ${WANDB_API_KEY:?must be set} ${HF_HOME:-/root/.cache/huggingface} ${oc.env:HF_TOKEN,null}
+cache_key = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+triton key: 5f4dcc3b5aa765d61d8327deb882cf99 dataset_key: 9f86d081884c7d659a2feaa0c55ad015 tokens: [1]
+add_argument("--pad_token", default="<|endoftext|>") add_argument('--api_key_env', default='OPENAI_API_KEY')
+kind: ConfigMap data: {conn: Qwen25Instruct2026aB7xyz} hmac.compare_digest(a, b) jwt.decode(token, key)
+os.environ.get("WANDB_PROJECT") or "grpo-baseline-v2"; variable "region" { default = "eu-central-1" }
+- value: "1" - name: NCCL_DEBUG; hub_token=None, Qwen25Instruct2026aB7xyz, model-00001-of-00004
 HF_TOKEN is not set; wandb: ERROR api_key not configured (no-tty). call wandb login [your_api_key]
 """.splitlines()
 
@@ -114,7 +121,10 @@ UNITS = (
     "user='a', ", "&a ", "http -a b:", "@", "a:b@", "a:bcd", "pass:", "hooks.slack.com/services/", "wandb login ",
     "pass: a1", "|", "a|1", "x -> ", "login a/b1", "auth: {", "a: b = ", "a == '", "%3D", "token A1a", "-u a:",
     "/hook/", "vault write a b=c ", "mc alias set ", "пароль ", "contraseña ",
-    "_key ....", "curl -b a=", "/t/", 'name="x" ',
+    "_key ....", "${a:-", "${oc.env:a,", "'a' default", "'a') or ", "value: a1 ", "value: a1 name: ", "api_key: a1,",
+    "api_key='a' + '", "kind: Secret data:\n", "data:\n ", "stringData: {", "pat=", "echo aA1", "hmac.new('a",
+    "jwt.encode(a,", 'Cookie: a="', "assword send ", "AKIAQRSTUVWXYZ234567 ", "tokens: ", "\n    ", "api_key:\n",
+    "curl -b a=", "/t/", 'name="x" ',
     "key ", "=", "''", '"\\',
 )  # fmt: skip
 
