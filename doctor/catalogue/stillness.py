@@ -1,4 +1,4 @@
-"""A run that made no progress, by its last steps or by stacks that its logs quote; the words stand in the catalogue."""
+"""A run that made no progress, by its last steps, its last words or quoted stacks; the words stand in the catalogue."""
 
 from __future__ import annotations
 
@@ -72,6 +72,30 @@ class Begun:
     where: Where
     evidence: tuple[Observed, ...]
     ended: str = ""
+
+
+@record
+class LastConnection:
+    """What the last words of processes say of the store by which the ranks meet.
+
+    A file under ``checks/launch/`` declares ``of_connection(connection: LastConnection) -> Finding``.
+
+    Args:
+        state: the machine answers and nobody listens; no answer comes; a connection that stood was closed.
+        host, port: of the store, "" where no line names it.
+        ranks: whose last words these are, as "1, 2", "" where the lines name none.
+        first: address on which rank 0 runs, where a line tells another one than `host`.
+        where, evidence: the last of these lines, and the one that tells where rank 0 runs.
+
+    """
+
+    state: Literal["refused", "silent", "lost"]
+    host: str
+    port: str
+    ranks: str
+    where: Where
+    evidence: tuple[Observed, ...]
+    first: str = ""
 
 
 #: what a process does, by its frames

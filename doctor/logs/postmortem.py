@@ -19,7 +19,7 @@ from doctor.logs import events
 from doctor.logs.artifacts import Artifacts
 from doctor.logs.capsules import read
 from doctor.logs.enriched import enriched
-from doctor.logs.failures import begun, hangs, loops
+from doctor.logs.failures import begun, connections, hangs, loops
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.gathered import MOST_ENDS, Gathered, LogNotReadable, gather, judged, lying_at
@@ -269,6 +269,7 @@ def _beyond(gathered: Gathered, live: Live, beside: Artifacts, catalogue: Catalo
     still = stood or hangs.find(gathered.case, gathered.endings, live.paces, catalogue.entries.values())
     still = still or loops.find(gathered.case, catalogue.entries.values())
     still = still or begun.find(gathered.case, catalogue.entries.values())
+    still = still or connections.find(gathered.case, catalogue.entries.values())
     return Beyond((*alarms, *live.findings, *beside.findings), told, still, frozenset(gathered.unclear), live.judged)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.signature import Hits
+from doctor.catalogue.stillness import LastConnection
 from doctor.catalogue.words import words_of
 
 TOML = words_of(__name__)
@@ -14,6 +16,8 @@ LOG_MESSAGE_LOCAL = TOML["log_local"]
 LOG_MESSAGE_DOCKER = TOML["log_docker"]
 LOG_MESSAGE_ABSENT = TOML["log_absent"]
 LOG_MESSAGE_ALONE = TOML["log_alone"]
+LAST_WORDS = {"refused": TOML["refused"], "silent": TOML["silent"], "lost": TOML["lost"]}
+ELSEWHERE = TOML["elsewhere"]
 
 #: a script that plain python starts, alone on its line, and what starts several
 _PLAIN = later(r"(?m)^\s*(?:[$>] ?)?(?P<command>python[\d.]*(?: -u)? (?P<script>[\w./\-]{1,120}\.py))(?:\s|$)")
@@ -51,3 +55,12 @@ def explain(hits: Hits) -> Finding | None:
         seconds=hits.get("seconds") or "",
         agent=hits.get("agent") or "",
     )
+
+
+def of_connection(connection: LastConnection) -> Finding:
+    """Say what the last words of ranks tell of the store; asked by `doctor.logs.failures.connections`."""
+    return found(
+        PROBLEM, ELSEWHERE if connection.first else LAST_WORDS[connection.state], where=connection.where,
+        evidence=connection.evidence, confidence=LIKELY, severity=WARNING if connection.state == "lost" else ERROR,
+        host=connection.host, port=connection.port, ranks=connection.ranks, first=connection.first,
+    )  # fmt: skip
