@@ -136,8 +136,8 @@ def _head(entry: Any, title: str | None) -> str:
 def _say_unknown(problem: str, entries: Any) -> None:
     from difflib import get_close_matches
 
-    names = [each.id for each in entries] + [each.name for each in entries]
-    near = get_close_matches(problem.upper(), names, n=3) or get_close_matches(problem.lower(), names, n=3)
+    names = {name.lower(): name for each in entries for name in (each.name, each.id)}
+    near = [names[each] for each in get_close_matches(problem.lower(), names, n=3)]
     hint = f" Near it: {', '.join(near)}." if near else ""
     if os.path.exists(problem):  # noqa: PTH110 - a name too long for a path is none, where Path raises
         options.notice(f"There is no problem `{problem}`. It is a path: `doctor postmortem {problem}` reads it.")
