@@ -6,9 +6,14 @@ command that a test runs reads them so. A thread a fact costs a switch of the co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
+from doctor.base.evidence import Observed
+from doctor.base.fact import Context
 from doctor.readers.collector import Collector
+
+#: facts of the machine that no word of a launch command changes
+_OF_THE_MACHINE = ("commands", "cuda", "gpus", "host", "hub", "nvidia", "ray_cluster")
 
 
 class InTurn(Collector):
@@ -16,3 +21,18 @@ class InTurn(Collector):
 
     def _begin(self, name: str, work: Callable[[], None]) -> None:  # noqa: ARG002 - as the other has it
         work()
+
+
+def of_one_machine() -> type[Collector]:
+    """A collector for many commands on this machine: what no command changes is read for the first of them alone."""
+    kept: dict[str, Observed] = {}
+
+    class OfOneMachine(InTurn):
+        def __init__(self, context: Context, given: Mapping[str, Observed] | None = None, **more: object) -> None:
+            super().__init__(context, {**kept, **(given or {})}, **more)  # type: ignore[arg-type]
+
+        def ask(self, names: Iterable[str]) -> None:
+            super().ask(names)
+            kept.update((name, self.states[name]) for name in _OF_THE_MACHINE if name in self.states)
+
+    return OfOneMachine

@@ -6,7 +6,8 @@ and end, so that nothing of one command reaches another, which is more than a ca
 say. What differs from `python -m doctor`: the command's parent, and that modules are there before they are asked for.
 
 What the start of Python itself reads (`PYTHON*`, the locale) cannot be changed by a fork: a command with other values
-than the worker's gets a process of its own, as does every test that is about the start.
+than the worker's gets a process of its own, as does every test that is about the start. Of `PYTHONPATH` the fork does
+what the start would have done, unless a folder of it holds what Python runs at the start.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,10 +30,15 @@ from tests.processes import allowed
 
 _ROOT = Path(__file__).parent.parent
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
+_RUN_AT_START = ("sitecustomize.py", "usercustomize.py")
 
 
 def run_doctor(
-    *arguments: str, cwd: Path, env: dict[str, str] | None = None, timeout: float = 120
+    *arguments: str,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    only: dict[str, str] | None = None,
+    timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """`python -m doctor ...` as a user would call it.
 
@@ -39,13 +46,14 @@ def run_doctor(
         arguments: of the command.
         cwd: where it runs.
         env: what is added to the variables of the test.
+        only: all variables there are, in place of those of the test.
         timeout: seconds.
 
     Raises:
         subprocess.TimeoutExpired: it took longer, and was killed.
 
     """
-    variables = {**os.environ, **(env or {})}
+    variables = {**(os.environ if only is None else only), **(env or {})}
     argv = [sys.executable, "-m", "doctor", *arguments]
     if _at_start(variables) != _at_start(dict(os.environ)) or _at_start(variables) != _started()[1]:
         return subprocess.run(
@@ -64,8 +72,15 @@ def run_doctor(
 
 
 def _at_start(variables: dict[str, str]) -> dict[str, str]:
-    """The variables that Python reads before any code of ours."""
-    return {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
+    """The variables that Python reads before any code of ours; `_become` does what it does with a `PYTHONPATH`."""
+    read = {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
+    if not any((folder / name).exists() for folder in map(Path, _python_path(variables)) for name in _RUN_AT_START):
+        read.pop("PYTHONPATH", None)
+    return read
+
+
+def _python_path(variables: Mapping[str, str]) -> list[str]:
+    return [each for each in variables.get("PYTHONPATH", "").split(os.pathsep) if each]
 
 
 def _forked(
@@ -172,11 +187,13 @@ def _become(request: dict[str, object], outputs: array.array[int]) -> None:
         os.dup2(each, number)
         os.close(each)
     os.chdir(str(request["cwd"]))
+    before = _python_path(os.environ)
     os.environ.clear()
     os.environ.update(request["variables"])  # type: ignore[call-overload]
     import doctor.__main__ as command
 
-    sys.path[0] = os.getcwd()  # noqa: PTH109 - as the interpreter writes it
+    rest = [each for each in sys.path[1:] if each not in before]
+    sys.path[:] = [os.getcwd(), *_python_path(os.environ), *rest]  # noqa: PTH109 - as the interpreter writes it
     sys.argv = [str(command.__file__), *request["arguments"]]  # type: ignore[misc]
     command.main()
 

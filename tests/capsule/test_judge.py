@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from doctor.logs.capsules import read as capsules
 from doctor.logs.capsules.held import judge
 from doctor.logs.capsules.told import Matched, odd_ranks, told
 from doctor.monitors.usage.about import about
+from tests.commands import run_doctor
 
 from .conftest import Run
 
@@ -27,10 +27,7 @@ pytestmark = pytest.mark.process
 
 def doctor(*words: str) -> subprocess.CompletedProcess[str]:
     """The command as a user runs it."""
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", *words], capture_output=True, text=True, timeout=120, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return run_doctor(*words, cwd=Path.cwd())
 
 
 def tensor(*shape: int, dtype: str = "torch.float32", device: str = "cpu", **more: Any) -> dict[str, Any]:

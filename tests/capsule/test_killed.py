@@ -6,12 +6,14 @@ import csv
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.commands import run_doctor
+from tests.homes import with_cache
 
 pytestmark = pytest.mark.process
 
@@ -62,11 +64,8 @@ _LINE = re.compile(
 def first_of(program: str, folder: Path) -> dict[str, Any]:
     """The first finding of a program under `doctor run` with its sampler."""
     (folder / "program.py").write_text(program, encoding="utf-8")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
-    subprocess.run(
-        [sys.executable, "-m", "doctor", "run", "--no-check", "--lang", "en", "--", sys.executable, "program.py"],
-        cwd=folder, env=environment, capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    only = {"PATH": os.environ["PATH"], "HOME": str(with_cache(folder)), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    run_doctor("run", "--no-check", "--lang", "en", "--", sys.executable, "program.py", cwd=folder, only=only)
     report = next((folder / "doctor-runs").glob("2*/report.json"))
     found: dict[str, Any] = json.loads(report.read_text("utf-8"))["findings"][0]
     return found
@@ -117,10 +116,7 @@ def test_where_two_machines_have_that_process_nothing_is_said(exit_line: str, tm
             rows = [f"t{at},1,{at}.0,{host},77,1,python,trainer,0,1,{1024 * at},1,0,0" for at in (1, 2, 3)]
             rows.append("cut,off")
             (run / "host" / f"{host}-processes.csv").write_text("\n".join(["# schema", HEAD, *rows]), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "doctor", "postmortem", str(run), "--format", "json"],
-            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run_doctor("postmortem", str(run), "--format", "json", cwd=tmp_path)
         first = json.loads(done.stdout)["findings"][0]
         told.append([each["text"] for each in first["evidence"] if " held " in str(each.get("text"))])
     assert told == [["rank 0 (pid 77) held 3.00 GiB at t3, growing 1.00 GiB/s"], []]

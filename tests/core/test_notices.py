@@ -12,7 +12,7 @@ import pytest
 import doctor
 from doctor.catalogue.reasons import table, translated
 from tests.commands import run_doctor
-from tests.core.test_reasons import _templates
+from tests.core.test_reasons import _templates, parsed
 
 SOURCES = Path(doctor.__file__).parent
 #: exceptions whose words a command shows when it refuses, and what shows a line of its own
@@ -33,10 +33,10 @@ KINDS = {"interpreter", "connect", "ended", "version"}
 
 def _said() -> Iterator[tuple[str, str]]:
     """(sentence, file) of all that may be said; of a name, what the function assigns to it."""
-    for path in (each for folder in FOLDERS for each in SOURCES.glob(folder)):
+    for path, tree in parsed((each for folder in FOLDERS for each in SOURCES.glob(folder)), SAYERS):
         if path.name in {"dev.py", "ray_main.py"}:
             continue
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef):
                 yield from ((each, path.name) for each in _of(function))
 

@@ -16,6 +16,7 @@ from doctor.cli.run_words import SENTENCES
 from doctor.readers.saved import read as read_facts
 from doctor.run import guard_stop
 from doctor.run.folder import RunDir, host_name
+from tests.commands import run_doctor
 from tests.facts.environments import interpreter
 from tests.homes import with_cache
 
@@ -28,12 +29,15 @@ QUIET = ("--no-check", "--no-monitor")
 
 def doctor_run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `doctor run` in a folder, with the stand-ins on the path of the command."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(with_cache(folder)), "LANG": "C.UTF-8",
-                   "PYTHONPATH": str(PROGRAMS / "libraries"), **variables}  # fmt: skip
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", "run", *words], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return run_doctor("run", *words, cwd=folder, only={**alone(folder), **variables})
+
+
+def alone(folder: Path) -> dict[str, str]:
+    """All variables of a command whose home is a folder."""
+    return {
+        "PATH": os.environ["PATH"], "HOME": str(with_cache(folder)), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(PROGRAMS / "libraries"),
+    }  # fmt: skip
 
 
 def run_of(folder: Path) -> RunDir:
@@ -140,14 +144,9 @@ def test_monitor_tells_of_a_guard_in_the_script_too(options: tuple[str, ...], tm
         "from doctor import DoctorCallback\nfrom transformers import trainer\n"
         "trainer.DEFAULT_CALLBACKS.append(DoctorCallback)\ntrainer.Trainer().train(float('nan'))\n"
     )
-    environment = {"PATH": os.environ["PATH"], "HOME": str(with_cache(tmp_path)), "LANG": "C.UTF-8",
-                   "PYTHONPATH": str(PROGRAMS / "libraries")}  # fmt: skip
     for more, code in (((), guard_stop.CODE), (("--stopped-exit", "0"), 0)):
         words = ["monitor", *options, *more, "--during-run", "--", sys.executable, str(script)]
-        done = subprocess.run(
-            [sys.executable, "-m", "doctor", *words], cwd=tmp_path, env=environment, capture_output=True, text=True,
-            timeout=120, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run_doctor(*words, cwd=tmp_path, only=alone(tmp_path))
         assert done.returncode == code, done.stderr
 
 

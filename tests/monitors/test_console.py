@@ -30,6 +30,7 @@ from doctor.cli import runs
 from doctor.logs.postmortem import examine
 from doctor.run.folder import RunDir
 from doctor.run.relay import Lane, Lines, Page, Relay
+from tests.commands import run_doctor
 from tests.homes import with_cache
 from tests.monitors.test_supervise import SUPERVISE, console, ended, started, wait_for
 
@@ -62,11 +63,9 @@ def run_words(folder: Path) -> list[str]:
 
 
 def doctor(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(with_cache(folder.parent / "home")), "LANG": "C.UTF-8"}
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", *words], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    home = with_cache(folder.parent / "home")
+    only = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    return run_doctor(*words, cwd=folder, only=only)
 
 
 def relays(run: Path) -> list[psutil.Process]:

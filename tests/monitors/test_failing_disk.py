@@ -19,6 +19,7 @@ from doctor.readers.patient.carry import lay_hook
 from doctor.run import aside
 from doctor.run.disk import refusal
 from doctor.run.folder import ROOM, Events, RunDir
+from tests.commands import run_doctor
 from tests.facts.environments import interpreter, venv
 from tests.failing_disk import failing_disk
 from tests.homes import with_cache
@@ -47,14 +48,11 @@ def folder(tmp_path: Path) -> Path:
 
 def doctor(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     root = folder.parent
-    environment = {
-        "PATH": os.environ["PATH"], "HOME": str(with_cache(root / "home")), "LANG": "C.UTF-8",
+    only = {
+        "PATH": os.environ["PATH"], "HOME": str(with_cache(root / "home")), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8",
         "XDG_STATE_HOME": str(root / "state"),
     }  # fmt: skip
-    return subprocess.run(
-        [sys.executable, "-m", "doctor", *words], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return run_doctor(*words, cwd=folder, only=only)
 
 
 def mounted(why: str) -> None:

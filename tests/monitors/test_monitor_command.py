@@ -18,6 +18,7 @@ import pytest
 
 from doctor.monitors.sampler.prometheus import address
 from doctor.run.folder import RunDir, read_rows
+from tests.commands import run_doctor
 from tests.monitors.conftest import TRUTH, wait_for
 from tests.nvml import scenario_env
 from tests.ports import free_port
@@ -48,10 +49,7 @@ def run_of(folder: Path) -> RunDir:
 
 
 def monitor(folder: Path, env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DOCTOR, "monitor", *words], cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return run_doctor("monitor", *words, cwd=folder, only=env)
 
 
 def started(folder: Path, env: dict[str, str], *words: str) -> subprocess.Popen[str]:

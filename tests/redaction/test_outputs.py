@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import shlex
 import sys
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -22,13 +24,16 @@ from doctor.catalogue.plan import Edit, EditFile, Plan, Safety, digest
 from doctor.catalogue.problem import ERROR, Problem
 from doctor.cli.app import run
 from doctor.cli.options import FORMATS, rendered
+from doctor.diagnosis import diagnose
 from doctor.diagnosis.differ import differences
 from doctor.diagnosis.report import Diagnosis, Subject, as_dict
 from doctor.facts.environment import Environment
+from doctor.readers.patient import target
 from doctor.readers.saved import as_json
 from doctor.render.environment import render as render_environment
 from doctor.render.plan import draw as draw_plan
 from doctor.run.folder import Events, RunDir
+from tests.collected import of_one_machine
 from tests.each import for_each
 from tests.redaction.planted import Planted, all_planted, one_line
 
@@ -299,8 +304,26 @@ def test_crash_of_the_doctor(planted: Planted, monkeypatch: pytest.MonkeyPatch, 
         assert planted.leaks(capsys.readouterr().err) == []
 
 
+@pytest.fixture(scope="module")
+def one_machine() -> Iterator[None]:
+    """The same machine and interpreter for all commands of a module; the command and its files are read each time."""
+    answers: dict[str, dict[str, object]] = {}
+
+    def once(ask: Callable[..., dict[str, object]], *question: object) -> dict[str, object]:
+        key = json.dumps((ask.__name__, question), sort_keys=True, default=dict)
+        if key not in answers:
+            answers[key] = ask(*question)
+        return copy.deepcopy(answers[key])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(diagnose, "Collector", of_one_machine())
+        for ask in (target._in_process, target._in_child):
+            patched.setattr(target, ask.__name__, partial(once, ask))
+        yield
+
+
 @pytest.mark.process
-@pytest.mark.usefixtures("catalogue_read_once")
+@pytest.mark.usefixtures("catalogue_read_once", "one_machine")
 @EACH_LINE
 def test_refusals(planted: Planted, capsys) -> None:
     for argv in (["explain", planted.text], [planted.text], ["postmortem", planted.text], ["check", planted.text]):
