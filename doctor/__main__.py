@@ -11,6 +11,8 @@ import sys
 #: what ends a process when somebody asks it to; Windows has but the first
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _INTERRUPTED = 130
+#: what Python sets LC_CTYPE to where the locale is C: https://peps.python.org/pep-0538/
+_COERCED = frozenset({"C.UTF-8", "C.utf8", "UTF-8"})
 #: objects between two looks for cycles, instead of some hundreds: a start makes many that stay, and few cycles
 _NEW_OBJECTS = 50_000
 
@@ -29,6 +31,7 @@ def main() -> None:
 
 def _main() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    _uncoerced()
     from doctor.cli.app import run
     from doctor.render.plain import plain_output
 
@@ -48,6 +51,25 @@ def _main() -> None:
     if came and code == _INTERRUPTED:
         os.kill(os.getpid(), came[0])  # so that its parent sees what ended it
     os._exit(code)
+
+
+def _uncoerced() -> None:
+    """Give LC_CTYPE back where Python's own start has changed it: commands would inherit that.
+
+    A Python among them sets it again for itself. https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html: the
+    environment as it was at the start.
+    """
+    if os.environ.get("LC_CTYPE") not in _COERCED:
+        return
+    try:
+        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - pathlib is not imported yet
+            given = [each for each in file.read().split(b"\0") if each.startswith(b"LC_CTYPE=")]
+    except OSError:
+        return
+    if given:
+        os.environ["LC_CTYPE"] = os.fsdecode(given[0].partition(b"=")[2])
+    else:
+        del os.environ["LC_CTYPE"]
 
 
 def _interrupted_by(numbers: tuple[signal.Signals, ...]) -> list[int]:

@@ -192,8 +192,15 @@ class _Folder:
 
 
 def within(seconds: float, work: Callable[[], object]) -> bool:
-    """Do what concerns a disk, whatever comes of it; whether it was done in time."""
-    made = thread(lambda: _tried(work))
+    """Do what concerns a disk, whatever comes of it; whether it was done in time.
+
+    Where the system grants no thread (`ulimit -u`, `ulimit -v`) it is done here, and takes as long as it takes.
+    """
+    try:
+        made = thread(lambda: _tried(work))
+    except RuntimeError:
+        _tried(work)
+        return True
     made.join(seconds)
     return not made.is_alive()
 

@@ -5,9 +5,11 @@ content. It stands still where somebody has waited for its next output for long 
 that time. One that is saturated sends tokens of others all the while, and is healthy however long its queue is.
 
 vLLM 0.8 to 0.33 hands every message of its core to `engine_core.get_output_async`; of an engine without one only what
-`generate` yields is seen.
+`generate` yields is seen, and nothing tells of a request that wants its last output alone (FINAL_ONLY, which the OpenAI
+server asks for where the client does not stream): while there is one, nothing is said of such an engine.
 https://github.com/vllm-project/vllm/blob/v0.8.5/vllm/v1/engine/async_llm.py
 https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/v1/engine/async_llm.py
+https://github.com/vllm-project/vllm/blob/v0.8.4/vllm/outputs.py (RequestOutput.from_seq_group)
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ class Progress:
         self._outputs = 0
         #: when each of those who wait for an output began to
         self._waiting: dict[object, float] = {}
+        #: those in flight that tell nothing before their end, of an engine whose core cannot be looked at
+        self._silent = 0
+        self._sees_core = False
         self._probe: Optional[asyncio.Task[None]] = None
         self._probed_s = -PROBE_EVERY_S
         self._may_probe = True
@@ -52,6 +57,8 @@ class Progress:
         if core is not None:
             with suppress(Exception):
                 self._put(core, "get_output_async", self._around_output)
+                self._sees_core = True
+        self._may_probe = _generates(engine)
 
     @staticmethod
     def _put(owner: Any, name: str, around: Callable[[Any], Any]) -> None:
@@ -68,7 +75,10 @@ class Progress:
 
     def _around_generate(self, original: Any) -> Any:
         def generate(*args: Any, **kwargs: Any) -> Any:
-            return self._counted(original(*args, **kwargs))
+            results = original(*args, **kwargs)
+            if not self._sees_core and _tells_its_end_alone(*args, **kwargs):
+                return self._unseen(results)
+            return self._counted(results)
 
         return generate
 
@@ -92,6 +102,18 @@ class Progress:
             if hasattr(iterator, "aclose"):
                 await iterator.aclose()
 
+    async def _unseen(self, results: Any) -> AsyncIterator[Any]:
+        """The same results, where it cannot be told whether the engine works on them."""
+        self._silent += 1
+        try:
+            async for each in results:
+                yield each
+        finally:
+            self._silent -= 1
+            self._moved()
+            if hasattr(results, "aclose"):
+                await results.aclose()
+
     def _moved(self) -> None:
         self._moved_s = time.monotonic()
 
@@ -108,7 +130,7 @@ class Progress:
             limit_s: seconds without any output after which it stands still; ten times as long before the first one.
 
         """
-        if self._engine is None:
+        if self._engine is None or self._silent:
             return None
         limit_s *= 1.0 if self._outputs else _FIRST_TIMES
         if self.still_s() >= limit_s:
@@ -123,7 +145,7 @@ class Progress:
 
         What does not come stays asked for: whether the engine stands still is for `fault` to say.
         """
-        idle = self._engine is not None and not self._waiting
+        idle = self._engine is not None and not self._waiting and not self._silent
         now = time.monotonic()
         if (
             idle
@@ -146,6 +168,19 @@ class Progress:
             self._may_probe = False
         finally:
             self._probe = None
+
+
+def _generates(engine: Any) -> bool:
+    """Whether the model generates, as far as it says so: a core that embeds or ranks may die of a request for a token.
+
+    https://github.com/vllm-project/vllm/blob/v0.9.2/vllm/v1/worker/gpu_model_runner.py (`_pool`, `compute_logits`)
+    """
+    told = getattr(getattr(engine, "model_config", None), "runner_type", "generate")
+    return not isinstance(told, str) or told == "generate"
+
+
+def _tells_its_end_alone(_prompt: Any = None, sampling_params: Any = None, *_args: Any, **_kwargs: Any) -> bool:
+    return getattr(getattr(sampling_params, "output_kind", None), "name", "") == "FINAL_ONLY"
 
 
 def _one_token() -> Any:

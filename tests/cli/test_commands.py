@@ -173,6 +173,17 @@ main()
 
 
 @pytest.mark.process
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [({}, "None"), ({"LANG": "C"}, "None"), ({"LC_CTYPE": "C.UTF-8"}, "C.UTF-8"), ({"LC_CTYPE": "x"}, "x")],
+)
+def test_what_pythons_start_adds_to_the_environment_reaches_no_command(given: dict[str, str], left: str) -> None:
+    code = "import os; from doctor.__main__ import _uncoerced; _uncoerced(); print(os.environ.get('LC_CTYPE'))"
+    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, timeout=60, check=False)
+    assert done.stdout.decode().strip() == left
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("words", ["list", "list --format json", "explain VLL001"])
 def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> None:
     done = subprocess.run(

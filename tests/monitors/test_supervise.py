@@ -50,6 +50,19 @@ def console(folder: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
+def test_where_no_thread_is_granted_a_note_is_written_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from doctor.run import supervise
+
+    def refuses(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    done: list[int] = []
+    monkeypatch.setattr(supervise, "thread", refuses)
+    assert supervise.within(1.0, lambda: done.append(1))
+    assert supervise.within(1.0, lambda: done.append(os.open("/nonexistent", os.O_RDONLY)))
+    assert done == [1]
+
+
 def test_output_and_exit_code_are_the_commands(tmp_path: Path) -> None:
     code, out, err = ended(tmp_path, "sh", "-c", "echo out; sleep 0.3; echo err >&2; exit 7")
     assert (code, out, err) == (7, "out\n", "err\n")

@@ -30,7 +30,7 @@ class Engine:
         await asyncio.sleep(0.02)
         return "a token of somebody"
 
-    async def generate(self, prompt: Any, _sampling: Any, _request: str) -> AsyncIterator[str]:
+    async def generate(self, prompt: Any, sampling_params: Any, _request: str) -> AsyncIterator[str]:
         self.asked.append(prompt)
         try:
             for each in ("one", "two"):
@@ -224,6 +224,55 @@ def test_an_engine_that_refuses_our_request_is_not_asked_again() -> None:
             assert await told._fault() is None
             await asyncio.sleep(0.12)
         assert len(engine.asked) == 1
+
+    _run(scene)
+
+
+def test_an_engine_that_embeds_is_asked_for_no_token() -> None:
+    """The core of vLLM 0.9.2 dies of it; one that says nothing of its model, or generates, is asked."""
+
+    async def asked(engine: Any) -> int:
+        made = progress.Progress()
+        made.follow(engine)
+        made._moved_s -= 1.0
+        await made.probe()
+        return len(engine.asked)
+
+    async def scene() -> None:
+        for told, count in (("pooling", 0), ("draft", 0), ("generate", 1), (None, 1)):
+            engine = Engine()
+            engine.model_config = SimpleNamespace(runner_type=told)  # type: ignore[attr-defined]
+            assert await asked(engine) == count, told
+
+    _run(scene)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_request_that_tells_nothing_before_its_end(seen: bool) -> None:
+    """Of an engine without a core that can be looked at, it may be working on it all the while."""
+
+    async def scene() -> None:
+        engine = Engine()
+        if not seen:
+            del engine.engine_core
+        told = await _warm(engine)
+        engine.let.clear()
+        wants = SimpleNamespace(output_kind=SimpleNamespace(name="FINAL_ONLY"))
+        waiting = asyncio.ensure_future(_all(engine.generate("x", sampling_params=wants, _request="1")))
+        streamed = asyncio.ensure_future(_all(engine.generate("y", None, "2")))
+        asked = len(engine.asked)
+        await asyncio.sleep(LIMIT_S + 0.2)
+        assert await _status(told) == (503 if seen else 200)
+        assert len(engine.asked) == asked + 2, "nor is it asked for a token of our own, which would wait behind it"
+        engine.let.set()
+        assert await waiting == await streamed == ["one", "two"]
+        assert await _status(told) == 200
+        engine.let.clear()
+        streamed = asyncio.ensure_future(_all(engine.generate("y", None, "3")))
+        await asyncio.sleep(LIMIT_S + 0.1)
+        assert await _status(told) == 503, "what is seen is judged again"
+        engine.let.set()
+        await streamed
 
     _run(scene)
 

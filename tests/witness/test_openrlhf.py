@@ -38,9 +38,7 @@ def experience(step: int, gap: float, values: bool = True):
 class Run:
     """A driver over `gaps`, of the old shape or of the one with groups of settings and `train_step`."""
 
-    def __init__(
-        self, gaps, *, new: bool, values: bool = True, asynchronous: bool = False, saves: bool = True
-    ) -> None:
+    def __init__(self, gaps, *, new: bool, values: bool = True, asynchronous: bool = False, saves: bool = True) -> None:
         self.trained, self.saved, run = [], [], self
 
         class ActorGroup:
