@@ -50,7 +50,9 @@ def console(folder: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_where_no_thread_is_granted_a_note_is_written_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_thread_is_granted_a_note_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from doctor.run import supervise
 
     def refuses(*_: object) -> None:
@@ -59,7 +61,7 @@ def test_where_no_thread_is_granted_a_note_is_written_all_the_same(monkeypatch: 
     done: list[int] = []
     monkeypatch.setattr(supervise, "thread", refuses)
     assert supervise.within(1.0, lambda: done.append(1))
-    assert supervise.within(1.0, lambda: done.append(os.open("/nonexistent", os.O_RDONLY)))
+    assert supervise.within(1.0, lambda: done.append(os.open(tmp_path / "none", os.O_RDONLY)))
     assert done == [1]
 
 
