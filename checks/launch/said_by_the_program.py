@@ -19,7 +19,8 @@ MESSAGES = {
     "required": TOML["required"], "taken": TOML["taken"], "nothing_left": TOML["nothing_left"],
     "cannot": TOML["cannot"],
     "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
-    "devices": TOML["devices"],
+    "devices": TOML["devices"], "silent": TOML["silent"], "cancelled": TOML["cancelled"],
+    "given_away": TOML["given_away"], "timed_out": TOML["timed_out"],
 }  # fmt: skip
 
 
@@ -30,5 +31,6 @@ def of_words(spoken: Spoken) -> Finding | None:
         what=spoken.what, who=spoken.who or TOML.phrase("program"), library=spoken.who,
         times=spoken.times, many=spoken.times > 1, first=spoken.first, second=spoken.second, place=spoken.place,
         callers=joined([f"`{each}`" for each in spoken.callers], " and ", "、"),
-        settings=", ".join(f"`{each}`" for each in spoken.settings),
+        settings=", ".join(f"`{each}`" for each in spoken.settings), slow=spoken.slow,
+        function=spoken.place.rpartition("(")[2].rstrip(")"),
     )  # fmt: skip

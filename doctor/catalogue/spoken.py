@@ -14,11 +14,13 @@ from doctor.catalogue.finding import Where
 #: none; a special token stands twice running. Of an exception: a size is beyond a limit; two figures that must agree do
 #: not; a value is not known; something has not been set up; a division by 0; something is required; there may be one
 #: only; nothing is left; something is not done, by the program or in this combination; a name has no
-#: address; there is no way to an address; a tensor lies on another device than what works on it.
+#: address; there is no way to an address; a tensor lies on another device than what works on it; a library refuses
+#: without a word; a task was cancelled; CUDA refuses memory that the run gives away for a while; a wait has had its
+#: time.
 Sense = Literal[
     "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
     "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
-    "nothing_left", "cannot", "unresolved", "unreached", "devices",
+    "nothing_left", "cannot", "unresolved", "unreached", "devices", "silent", "cancelled", "given_away", "timed_out",
 ]  # fmt: skip
 
 
@@ -33,11 +35,13 @@ class Spoken:
         what: its clause, without level, logger and path, at most 140 characters.
         who: the library or component that says it, "" where nothing tells.
         times: how often it was said, lines that Ray folded included.
-        first, second: two figures with their names, as `student=93`, where it compares any; of an address itself.
+        first, second: two figures with their names, as `student=93`, where it compares any; of an address itself; of a
+            refusal without words the counters that contradict it, and the user's frame; of a wait its seconds.
         settings: those that the sentence names, or that are 0, as `name=value`.
         raised: the exception was raised; else it is a line of a run that goes on.
         place: innermost frame of the exception, in backquotes.
         callers: libraries whose code led there, nearest first.
+        slow: words of the lines around that show work which takes long, of a wait that has had its time.
         where, evidence: the line.
 
     """
@@ -54,3 +58,4 @@ class Spoken:
     raised: bool = False
     place: str = ""
     callers: tuple[str, ...] = ()
+    slow: str = ""

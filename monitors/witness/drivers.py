@@ -9,7 +9,7 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options, options

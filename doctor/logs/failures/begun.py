@@ -16,6 +16,7 @@ from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Begun
+from doctor.logs.failures import timeouts
 from doctor.logs.failures.case import Case
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.lines.prose import is_document, is_said_by_program
@@ -83,7 +84,11 @@ def _waits(case: Case, place: int) -> Begun | None:
     number, line = lines[-1] if lines else (0, "")
     match = _WAITS.search(line)
     shape = _NUMBERS.sub("#", line)
-    if match is None or any(_NUMBERS.sub("#", text) == shape for _, text in lines[-_LOOKED_BACK:-1]):
+    if (
+        match is None
+        or timeouts.read(line)
+        or any(_NUMBERS.sub("#", text) == shape for _, text in lines[-_LOOKED_BACK:-1])
+    ):
         return None  # who asks again and again is judged by how long it has, see `doctor.logs.failures.loops`
     path = case.sources[place].path
     whole = next(text for at, text in reversed(case.kept[place]) if at == number)

@@ -20,7 +20,7 @@ from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ERROR, INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
-from doctor.logs.failures import system_words
+from doctor.logs.failures import bare, system_words, timeouts
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.replaced import in_place_of_unknown
@@ -206,7 +206,8 @@ def told(
             if each.severity is not INFO or each.problem.severity is ERROR or _area(each, entries) == _SPEED
         )
         known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
-        spoken = _said_by_exception(first, case) or _said_by_lines(first, case, known)
+        spoken = _timed_out(first, case) or _said_by_exception(first, case) or bare.said_by(first, case)
+        spoken = spoken or _said_by_lines(first, case, known)
         return _answer(spoken, entries.values()) if spoken is not None else None
 
     return in_place_of_unknown(findings, unknown, "spoken", answer_to)
@@ -224,6 +225,44 @@ def _answer(spoken: Spoken, entries: Iterable[Entry]) -> Finding | None:
         if isinstance(finding, Finding):
             return finding
     return None
+
+
+def _timed_out(first: Finding, case: Case) -> Spoken | None:
+    """What an unknown exception, or a line of an excerpt, says of a wait that has had its time."""
+    at = (first.where.file, first.where.line)
+    failure = next((each for each in case.failures if (each.cause.line.file, each.cause.line.number) == at), None)
+    if failure is not None:
+        raised = failure.cause
+        message = redact_text(raised.message[:_LONGEST_MESSAGE], homes=False)
+        known = None if raised.frames and raised.frames[-1].own else timeouts.read(message)
+        return _wait(known, first.where, first.evidence, case, _library(raised), 1) if known else None
+    if case.failures or case.exits or case.lines > _EXCERPT or is_report(case):
+        return None
+    for place in range(len(case.kept)):
+        lines = list(_lines(case, place))
+        for index, each in enumerate(lines):
+            after = "\n".join(other.text for other in lines[index : index + 4])
+            if known := timeouts.read(redact_text(each.text, homes=False), after):
+                again = [other for other in lines if timeouts.read(other.text) is not None]
+                path = case.sources[place].path
+                quotes = (Observed.quoted(path, redact_text(each.text)[:500], each.number),)
+                where = Where(file=path, line=each.number)
+                times = sum(other.times for other in again)
+                return _wait(known, where, quotes, case, _speaker(each.text, lines), times)
+    return None
+
+
+def _wait(
+    known: timeouts.TimedOut, where: Where, quotes: tuple[Observed, ...], case: Case, who: str, times: int
+) -> Spoken:
+    around = [text for kept in case.kept for _, text in kept[-_EXCERPT:] if timeouts.read(text) is None]
+    shown = "\n".join([case.given.text, *around])
+    limits = [f"{name}={value}" for name, value in settings_of(case).items() if "timeout" in name.lower()]
+    seconds = "" if known.seconds is None else f"{known.seconds:g}"
+    return Spoken(
+        "timed_out", known.what, where, quotes, who, times, seconds, known.limit, tuple(limits[:_MOST_SETTINGS]),
+        raised=bool(case.failures), slow=timeouts.slow_work(shown),
+    )  # fmt: skip
 
 
 # exceptions -------------------------------------------------------------------------------------------------------
