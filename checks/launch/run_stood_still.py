@@ -24,6 +24,7 @@ ALONE = TOML["alone"]
 APART = TOML["apart"]
 AT_BAR = TOML["at_bar"]
 LOOP = TOML["loop"]
+STANDING = TOML["standing"]
 BEGUN = {
     "extension": TOML["begun_extension"],
     "rendezvous": TOML["begun_rendezvous"],
@@ -159,8 +160,9 @@ def of_begun(begun: Begun) -> Finding:
 def of_loop(loop: Loop) -> Finding:
     """Say what a loop waits for, and what failed before it; asked by `doctor.logs.failures.loops`."""
     return found(
-        PROBLEM, LOOP, where=loop.where, evidence=loop.evidence, confidence=LIKELY, text=loop.text, failed=loop.failed
-    )
+        PROBLEM, STANDING if loop.idle else LOOP, where=loop.where, evidence=loop.evidence, confidence=LIKELY,
+        text=loop.text, failed=loop.failed, idle=loop.idle, limits=", ".join(f"`{each}`" for each in loop.limits),
+    )  # fmt: skip
 
 
 def _long(seconds: float) -> Phrase:

@@ -21,6 +21,7 @@ MESSAGES = {
     "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
     "devices": TOML["devices"], "silent": TOML["silent"], "cancelled": TOML["cancelled"],
     "given_away": TOML["given_away"], "timed_out": TOML["timed_out"],
+    "taken_for_end": TOML["taken_for_end"],
 }  # fmt: skip
 
 

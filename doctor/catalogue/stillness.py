@@ -44,6 +44,8 @@ class Loop:
     Args:
         text: the line that repeats; `failed`: what failed before it, "" where nothing did.
         where, evidence: the last line, and the failure.
+        idle: words by which nothing works on what is waited for: "capacity 0"; "" where no line says so.
+        limits: settings that may be the limit, as `name=value`.
 
     """
 
@@ -51,6 +53,8 @@ class Loop:
     failed: str
     where: Where
     evidence: tuple[Observed, ...]
+    idle: str = ""
+    limits: tuple[str, ...] = ()
 
 
 @record

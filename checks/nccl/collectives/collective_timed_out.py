@@ -21,6 +21,7 @@ DIFFERS_MESSAGE = TOML["differs_message"]
 ALL_CAME = TOML["all_came"]
 PARTED = TOML["parted"]
 SURVEYED = TOML["surveyed"]
+WAITS_ELSEWHERE = TOML["waits_elsewhere"]
 
 
 #: the call as the watchdog tells it: number, operation and sizes
@@ -134,6 +135,11 @@ def explain(hits: Hits) -> Finding | None:
         seconds=f"{int(hits.get('ms') or 0) / 1000:g}", operation=hits.get("operation"),
         absent=ranks_text(missing),
     )  # fmt: skip
+
+
+def of_absent(finding: Finding, rank: int, what: str) -> Finding:
+    """The same finding where a rank that did not come said for what it waits; asked by `logs.failures.absent`."""
+    return replace(finding, message=WAITS_ELSEWHERE, values={**finding.values, "rank": rank, "what": what})
 
 
 def _surveyed(hits: Hits) -> Finding | None:

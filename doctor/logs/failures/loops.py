@@ -19,6 +19,7 @@ from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Loop
 from doctor.logs.failures.case import Case
 from doctor.logs.lines.prefixes import strip
+from doctor.logs.metrics.courses import settings_of
 
 _AREA = "launch"
 #: what says that something is waited for
@@ -27,6 +28,16 @@ _WAITS = later(
 )
 _NUMBER = later(r"\d+(?:\.\d+)?")
 _LEAST, _MOST = 3, 2_000  # lines
+#: how far it has come, and words of the others that nothing is under way, or that there is no room for more
+_OF_ALL = later(r"(?P<came>\d{1,7}) ?(?:/|of) ?(?P<all>\d{1,7})\b")
+_IDLE = later(
+    r"(?i)\b(?P<what>(?:capacity|free slots?|slots|quota|permits?|budget|credits?|available(?: \w+)?)"
+    r"[ :=]{1,3}0(?![\d.]))"
+)
+_NONE_RUNS = later(
+    r"(?i)#?\b(?P<what>(?:running|active|in[_-]?flight)(?:[_ -]?(?:reqs?|requests?|tasks?))?[ :=]{1,3}0(?![\d.]))"
+)
+_LIMITS = later(r"(?i)capacity|concurren|staleness|off_?policy|max_\w*(?:in_?flight|pending|outstanding|running)")
 _COUNTED, _SECONDS = 100, 600.0
 _NS = 1_000_000_000
 _LONGEST = 160
@@ -37,7 +48,9 @@ def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
     if case.marks.success is not None or case.last is None:
         return None
     place = case.last.source
-    loop = _loop(case, place, case.kept[place]) if place < len(case.kept) and place not in case.backwards else None
+    loop = None
+    if place < len(case.kept) and place not in case.backwards:
+        loop = _loop(case, place, case.kept[place]) or _standing(case, place, case.kept[place])
     if loop is None:
         return None
     for entry in entries:
@@ -73,6 +86,31 @@ def _loop(case: Case, place: int, lines: Sequence[tuple[int, str]]) -> Loop | No
         )[:_LONGEST]
         quotes.insert(0, Observed.quoted(failed.cause.line.file, said, failed.cause.line.number))
     return Loop(text.replace("`", "'"), said.replace("`", "'"), Where(file=path, line=number), tuple(quotes))
+
+
+def _standing(case: Case, place: int, lines: Sequence[tuple[int, str]]) -> Loop | None:
+    """A count that does not move any more, told again and again among lines of others that have nothing to do."""
+    tail = [(number, strip(text).text.strip()) for number, text in lines[-_MOST:] if text.strip()]
+    number, last = tail[-1] if tail else (0, "")
+    counted = _OF_ALL.search(last)
+    if counted is None or not _WAITS.search(last) or int(counted["came"]) >= int(counted["all"]):
+        return None
+    same = [at for at, (_, text) in enumerate(tail) if text == last]
+    if len(same) < _LEAST or case.failures:
+        return None
+    others = [(at, text) for at, text in tail if text != last]
+    full = next(((at, match["what"]) for at, text in reversed(others) if (match := _IDLE.search(text))), None)
+    none = next(((at, match["what"]) for at, text in reversed(others) if (match := _NONE_RUNS.search(text))), None)
+    idle = full or none
+    if idle is None:
+        return None
+    path = case.sources[place].path
+    quotes = [Observed.quoted(path, redact_text(last)[:_LONGEST], number)]
+    quotes += [Observed.quoted(path, redact_text(text)[:_LONGEST], at) for at, text in others if at == idle[0]]
+    made = settings_of(case).items()
+    limits = tuple(f"{name}={value}" for name, value in made if "." not in name and _LIMITS.search(name))[:_LEAST]
+    text = redact_text(last)[:_LONGEST].replace("`", "'")
+    return Loop(text, "", Where(file=path, line=number), tuple(quotes), idle[1], limits)
 
 
 def _is_long(texts: Sequence[str], times: Sequence[int | None]) -> bool:

@@ -67,3 +67,29 @@ def test_a_bar_of_other_work_that_stands_still(tmp_path: Path, prepared: Prepare
 def test_the_longest_parts_come_last(tmp_path: Path, prepared: Prepared) -> None:
     found = first(tmp_path, prepared, f"{BAR.format(elapsed='44:12')}\n{BAR.format(elapsed='52:12')}\n")
     assert found.problem.id != "LCH023"
+
+
+STANDS = "(Controller) version 0: waiting for batch, accepted 1/2\n"
+FULL = "(Executor rank 0) task 2 queued; capacity 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (STANDS + FULL + STANDS + "[TP0] Decode batch. #running-req: 0, #token: 0\n" + STANDS, "(capacity 0)"),
+        (STANDS + "[TP0] Decode batch. #running-req: 0, #token: 0\n" + STANDS + STANDS, "(running-req: 0)"),
+        (STANDS + FULL + STANDS.replace("1/2", "0/2") + STANDS, ""),  # it moves
+        (STANDS + FULL + STANDS, ""),
+        (STANDS + FULL.replace("capacity 0", "capacity 10") + STANDS + STANDS, ""),
+        (STANDS.replace("1/2", "2/2") + FULL + STANDS.replace("1/2", "2/2") * 2, ""),
+    ],
+)
+def test_a_count_that_stands_while_nothing_works_on_the_rest(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "run.log").write_text(text)
+    (tmp_path / "context.txt").write_text("rollout.max_concurrent_rollouts: 2\n")
+    outcome = examine(
+        [str(tmp_path / "run.log")], context=[tmp_path / "context.txt"], prepared=prepared_once()
+    ).diagnosis.outcome
+    words = [each.words() for each in outcome.findings if each.problem.id == "LCH023"]
+    assert bool(told) == any("does not move" in each.headline and told in each.headline for each in words)
+    assert not told or "`max_concurrent_rollouts=2`" in words[0].explanation
