@@ -67,9 +67,11 @@ class CompletionsCutOff:
         return line is not None and line.sigmas >= SIGMAS and line.gain >= EARNS * abs(line.level)
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in whose shares are all small."""
+        """Take rows in that tell no share, or whose shares are all small."""
         shares, rewards = stretch["completions/clipped_ratio"], stretch["reward"]
-        if not (shares.finite and rewards.finite and self._level.rest(shares.values, shares.high)):
+        if not rewards.finite:
+            return False
+        if shares.values and not (shares.finite and self._level.rest(shares.values, shares.high)):
             return False
         self._rewards.extend(rewards.values, rewards.steps)
         return True

@@ -93,6 +93,10 @@ class Stretch:
             self._parts[wanted] = self._part(wanted)
         return self._parts[wanted]
 
+    def parted(self, at: int) -> tuple[Stretch, Stretch]:
+        """The first `at` rows, of which there are more, and the others."""
+        return Stretch(self.rows[:at]), Stretch(self.rows[at:])
+
     def _part(self, kinds: frozenset[tuple[str, ...]]) -> Stretch:
         """The rows of some kinds."""
         return Stretch([row for row in self.rows if row[1] in kinds])

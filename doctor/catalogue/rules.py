@@ -96,6 +96,10 @@ class _Runner:
         return name in self.names or any(name.startswith(begin) and name.endswith(end) for begin, end in self.patterns)
 
 
+#: rows of the first part of a stretch that is judged anew; each further part is as long as all before it
+_BEGINNING = 64
+
+
 class _New(NamedTuple):
     """A finding with the place of its point in a stretch, and the number of its rule."""
 
@@ -131,11 +135,12 @@ class RuleEngine:
         self._wanted: dict[str, tuple[int, ...]] = {}  # metric -> rules that want it, which outlives a new beginning
         self._runners = [_Runner(cls, number) for number, cls in enumerate(self._classes)]
         self._routes: dict[str, _Route] = {}
+        self._rows = 0  # judged in stretches since it began
 
     def _start(self) -> None:
         for runner in self._runners:
             runner.renew()
-        self._routes = {}
+        self._routes, self._rows = {}, 0
 
     def feed(self, point: Point) -> list[Finding]:
         """Hand a point to the rules that want it; gives what they found just now, mostly nothing."""
@@ -175,7 +180,7 @@ class RuleEngine:
     def feed_stretch(self, stretch: Stretch) -> None:
         """Feed rows of one rank; rules that say `calm` to them are not asked about each point."""
         if self._goes_on(stretch):
-            self._judge(stretch)
+            self._judge_by_parts(stretch)
             return
         for point in points_of(stretch.rows[0]):  # it may be a new beginning, with which the others go on
             self.feed(point)
@@ -183,7 +188,7 @@ class RuleEngine:
             return
         rest = Stretch(stretch.rows[1:])
         if self._goes_on(rest):
-            self._judge(rest)
+            self._judge_by_parts(rest)
         else:
             self.feed_all(point for row in rest.rows for point in points_of(row))
 
@@ -201,7 +206,15 @@ class RuleEngine:
                 return False
         return True
 
+    def _judge_by_parts(self, stretch: Stretch) -> None:
+        """Judge a beginning by itself: a rule is calm once its windows are full, and asked about each point before."""
+        while len(stretch.rows) > max(_BEGINNING, self._rows) + _BEGINNING:
+            first, stretch = stretch.parted(max(_BEGINNING, self._rows))
+            self._judge(first)
+        self._judge(stretch)
+
     def _judge(self, stretch: Stretch) -> None:
+        self._rows += len(stretch.rows)
         rank = stretch.rows[0][4]
         runners: dict[int, tuple[_Runner, set[str]]] = {}
         for name, column in stretch.columns.items():

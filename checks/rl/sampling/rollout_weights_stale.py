@@ -85,9 +85,14 @@ class FirstSamplesAlone:
             PROBLEM, FIRST_ALONE, confidence=LIKELY, share=f"{100 * self._least:.0f} %", count=BEHIND, **sighting(point)
         )
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
+    def calm(self, stretch: Stretch) -> bool:
+        """Take every row in once the beginning is over, and rates before it."""
+        rates = stretch["learning_rate"].values
+        others = stretch["clip_ratio/region_mean"].values or stretch["sampling/staleness/mean"].values
+        if self._settled or others or self._count or not rates:
+            return self._settled
+        self._rate, self._settled = rates[-1], 0 in rates
+        return True
 
 
 #: requests of an engine, as its server logs them: vLLM's, SGLang's and LMDeploy's routes

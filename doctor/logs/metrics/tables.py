@@ -7,6 +7,7 @@ its place and its points costs several times what its figures do.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress, repeat
@@ -130,6 +131,18 @@ class Table(Sequence[MetricRow]):
             self.ranks and those(self.ranks), self.rank, self.path, those(self.lines),
         )  # fmt: skip
 
+    def part(self, start: int, end: int) -> Table:
+        """The rows from one place up to another."""
+        before, within = Counter(self.kind[:start]), Counter(self.kind[start:end])
+        values = []
+        for number, (names, own) in enumerate(zip(self.kinds, self.values, strict=True)):
+            first = before[number] * len(names)
+            values.append(own[first : first + within[number] * len(names)])
+        return Table(
+            self.kinds, self.kind[start:end], values, self.steps[start:end], self.times and self.times[start:end],
+            self.ranks and self.ranks[start:end], self.rank, self.path, self.lines[start:end],
+        )  # fmt: skip
+
     def places_of(self, wanted: frozenset[tuple[str, ...]]) -> list[int]:
         """Where rows of some kinds stand."""
         numbers = {number for number, names in enumerate(self.kinds) if names in wanted}
@@ -189,6 +202,10 @@ class TableStretch(Stretch):
         if len(wanted) == len(self._kinds):
             return enumerate(self.rows)
         return zip(self._table.places_of(wanted), self._table.only(wanted), strict=True)
+
+    def parted(self, at: int) -> tuple[Stretch, Stretch]:
+        """The first `at` rows, of which there are more, and the others."""
+        return TableStretch(self._table.part(0, at)), TableStretch(self._table.part(at, len(self._table)))
 
     def _part(self, kinds: frozenset[tuple[str, ...]]) -> Stretch:
         told = [names for each in self._table.told if (names := self._table.kinds[each]) in kinds]

@@ -78,6 +78,15 @@ def test_values_of_some_lines_are_those_of_their_rows(seed: int) -> None:
         assert rows_by_kind(table.kinds, [table.kind[at] for at in places], some) == [rows[at] for at in places]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_table_comes_apart_where_its_rows_do(seed: int) -> None:
+    rows = list(table := table_of(seed, ranked=False))
+    for at in (1, 20, 89):
+        parts = TableStretch(table).parted(at)
+        assert [said(each) for each in parts] == [said(Stretch(rows[:at])), said(Stretch(rows[at:]))]
+        assert [row for each in parts for row in each.rows] == rows
+
+
 def test_what_is_no_stretch() -> None:
     table = table_of(0, ranked=False)
     assert table.is_stretch
