@@ -6,8 +6,9 @@ and end, so that nothing of one command reaches another, which is more than a ca
 say. What differs from `python -m doctor`: the command's parent, and that modules are there before they are asked for.
 
 What the start of Python itself reads (`PYTHON*`, the locale) cannot be changed by a fork: a command with other values
-than the worker's gets a process of its own, as does every test that is about the start. Of `PYTHONPATH` the fork does
-what the start would have done, unless a folder of it holds what Python runs at the start.
+than the worker's gets a process of its own, as does every test that is about the start; from the second such command
+on it is a fork of one that was started so. Of `PYTHONPATH` the fork does what the start would have done, unless a
+folder of it holds what Python runs at the start.
 """
 
 from __future__ import annotations
@@ -21,16 +22,20 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
+from typing import IO
 
 from tests.processes import allowed
 
 _ROOT = Path(__file__).parent.parent
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_")
 _RUN_AT_START = ("sitecustomize.py", "usercustomize.py")
+_MOST_STARTS = 3  # processes that a worker has, each with other variables at its start: they hold 100 MB each
+_met: Counter[frozenset[tuple[str, str]]] = Counter()
+_begun: dict[frozenset[tuple[str, str]], str] = {}
 
 
 def run_doctor(
@@ -55,13 +60,14 @@ def run_doctor(
     """
     variables = {**(os.environ if only is None else only), **(env or {})}
     argv = [sys.executable, "-m", "doctor", *arguments]
-    if _at_start(variables) != _at_start(dict(os.environ)) or _at_start(variables) != _started()[1]:
+    address = _address(_at_start(variables))
+    if address is None:
         return subprocess.run(
             argv, cwd=cwd, env=variables, capture_output=True, text=True, timeout=timeout, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _forked(list(arguments), cwd, variables, (out.fileno(), err.fileno()), timeout)
+        code = _forked(address, {"arguments": arguments, "cwd": str(cwd), "variables": variables}, (out, err), timeout)
         told = []
         for each in (out, err):
             each.seek(0)
@@ -83,15 +89,26 @@ def _python_path(variables: Mapping[str, str]) -> list[str]:
     return [each for each in variables.get("PYTHONPATH", "").split(os.pathsep) if each]
 
 
-def _forked(
-    arguments: list[str], cwd: Path, variables: dict[str, str], outputs: tuple[int, int], timeout: float
-) -> int | None:
+def _address(at_start: dict[str, str]) -> str | None:
+    """Of the process that was started with such variables: None where they are met for the first time, or are many."""
+    key = frozenset(at_start.items())
+    _met[key] += 1
+    if key not in _begun and key != frozenset(_at_start(dict(os.environ)).items()) and (
+        _met[key] == 1 or len(_begun) == _MOST_STARTS
+    ):  # fmt: skip
+        return None
+    if key not in _begun:
+        _begun[key] = _started(at_start)
+    return _begun[key]
+
+
+def _forked(address: str, wanted: dict[str, object], outputs: Sequence[IO[bytes]], timeout: float) -> int | None:
     """Exit code as `subprocess` tells it; None when it was killed for its time."""
-    request = json.dumps({"arguments": arguments, "cwd": str(cwd), "variables": variables}).encode()
+    request = json.dumps(wanted).encode()
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(_started()[0])
+        connection.connect(address)
         connection.sendmsg([len(request).to_bytes(8, "big")], [
-            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", outputs)),
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [each.fileno() for each in outputs])),
         ])  # fmt: skip
         connection.sendall(request)
         command = int.from_bytes(_exactly(connection, 8), "big")
@@ -114,12 +131,11 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return data
 
 
-@cache
-def _started() -> tuple[str, dict[str, str]]:
-    """The address of this worker's process, and the variables that it was started with; it ends with the worker."""
+def _started(at_start: dict[str, str]) -> str:
+    """The address of a new process that was started with such variables; it ends with the worker."""
     folder = tempfile.TemporaryDirectory(prefix="doctor-commands-")
     address = str(Path(folder.name) / "socket")
-    variables = dict(os.environ)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_READ_AT_START)} | at_start
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
@@ -138,7 +154,7 @@ def _started() -> tuple[str, dict[str, str]]:
         folder.cleanup()
 
     atexit.register(end)
-    return address, _at_start(variables)
+    return address
 
 
 # in that process --------------------------------------------------------------------------------------------------

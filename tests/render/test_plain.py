@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from doctor.render.console import console_for
 from doctor.render.plain import PlainOutput, plain, plain_output
+from tests.homes import with_cache
 
 EVIL = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]52;c;AAAA\x1b\\ \x9b2J \x1bc \x08\x7f \u202egpj.exe \x1bP1$r\x1b\\"
 FORBIDDEN = [chr(each) for each in (*range(9), 11, 12, *range(14, 32), *range(127, 160))] + list("\u202e\u2066")
@@ -69,7 +70,7 @@ def test_on_a_terminal_no_output_has_them(argv: list[str], tmp_path: Path) -> No
     log.write_text(f'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\nRuntimeError: {EVIL}\n')
     argv = [each.format(csv=tmp_path / "gpu.csv", log=log) for each in argv]
     master, slave = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path), "HOME": str(with_cache(tmp_path))}
     with subprocess.Popen(
         [sys.executable, "-m", "doctor", *argv],
         stdin=subprocess.DEVNULL,
