@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -33,6 +34,16 @@ def venv(folder: Path, *options: str, python: str = sys.executable, pip: bool = 
     without = [] if pip else ["--without-pip"]
     subprocess.run([python, "-I", "-m", "venv", *without, *options, str(folder)], check=True, capture_output=True)
     return next(folder.glob("lib/python*/site-packages"))
+
+
+def pip_install(python: Path, *wheels: Path) -> None:
+    """Install wheels with real pip: that of the tests' own interpreter, for to make one for each takes seconds."""
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("no pip beside the tests")
+    subprocess.run(
+        [sys.executable, "-m", "pip", f"--python={python}", "install", "-q", "--no-index", "--no-deps", *wheels],
+        check=True, capture_output=True,
+    )  # fmt: skip
 
 
 def lay(site: Path, name: str, version: str, *requires: str, files: dict[str, str] | None = None) -> Path:

@@ -12,7 +12,7 @@ import pytest
 import doctor
 from doctor.base.fact import Context
 from doctor.facts.interpreter import Interpreter
-from tests.facts.environments import facts, interpreter, lay, script, venv, wheel
+from tests.facts.environments import facts, interpreter, lay, pip_install, script, venv, wheel
 
 pytestmark = pytest.mark.process
 
@@ -158,16 +158,10 @@ def test_a_pth_file_that_prints_does_not_disturb(tmp_path):
 
 def test_the_launcher_that_pip_wrote(tmp_path):
     """Real pip, real console script: in a long path with spaces it begins as sh and replaces itself."""
-    venv(tmp_path / "env", pip=True)
+    packed = wheel(tmp_path, "accelerate", "1.0", {"acc.py": "def main(): pass\n"}, "accelerate=acc:main")
     for name, mark in (("env", "#!/"), (f"{STRANGE} {'x' * 130}", "'''exec'")):
-        if name != "env":
-            venv(tmp_path / name)  # the pip of the first writes into it, too: one of its own takes seconds
-        packed = wheel(tmp_path, "accelerate", "1.0", {"acc.py": "def main(): pass\n"}, "accelerate=acc:main")
-        subprocess.run(
-            [tmp_path / "env/bin/python", "-m", "pip", f"--python={tmp_path / name / 'bin/python'}", "install", "-q",
-             "--no-index", "--no-deps", packed],
-            check=True, capture_output=True,
-        )  # fmt: skip
+        venv(tmp_path / name)
+        pip_install(tmp_path / name / "bin/python", packed)
         assert mark in (tmp_path / name / "bin/accelerate").read_text()
         found = chosen(launched("accelerate launch train.py", tmp_path, PATH=f"{tmp_path / name / 'bin'}:/bin"))
         assert found.prefix == str(tmp_path / name)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from doctor.base.fact import Context
 from doctor.facts.packages import Copy, Packages, TorchBuild
 from doctor.readers.patient.packages import merged
-from tests.facts.environments import facts, lay, venv, wheel
+from tests.facts.environments import facts, lay, pip_install, venv, wheel
 
 pytestmark = pytest.mark.process
 
@@ -28,15 +27,12 @@ def packages(tmp_path: Path, **environ: str) -> Packages:
 
 def test_what_pip_installed(tmp_path):
     """Real pip, real wheels."""
-    venv(tmp_path / "env", pip=True)
-    wheels = [
+    venv(tmp_path / "env")
+    pip_install(
+        tmp_path / "env/bin/python",
         wheel(tmp_path, "trl", "1.16.0", {"trl/__init__.py": ""}),
         wheel(tmp_path, "flash_attn", "2.8.3", {"flash_attn/__init__.py": ""}),
-    ]
-    subprocess.run(
-        [tmp_path / "env/bin/python", "-m", "pip", "install", "-q", "--no-index", "--no-deps", *wheels],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    )
     found = packages(tmp_path)
     assert found.version("trl") == "1.16.0"
     assert found.version("flash-attn") == "2.8.3"
