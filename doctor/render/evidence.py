@@ -102,9 +102,15 @@ def _inside(text: str, run: Mapping[str, Any]) -> str:
     return re.sub(rf"^\S*?doctor-runs/{re.escape(name)}/", "", text) if name else text
 
 
+#: what a launcher raises about the processes that it started, or of a signal: its own frame tells nothing of the cause
+#: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/distributed/elastic/multiprocessing/api.py
+_OF_LAUNCHERS = frozenset({"ChildFailedError", "SignalException"})
+
+
 def first_frame(run: Mapping[str, Any]) -> dict[str, Any] | None:
     """The innermost frame of the user's own code in the failure that came first; None where nobody kept it."""
-    for capsule in run.get("capsules", ()):
+    own = (each for each in run.get("capsules", ()) if each.get("type") not in _OF_LAUNCHERS)
+    for capsule in own:
         for frame in capsule.get("frames", ()):
             return dict(frame)
     return dict(run["frame"]) if run.get("frame") else None

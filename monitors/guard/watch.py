@@ -157,6 +157,8 @@ def watch(
         training if training is not None else next((each for each in objects if hasattr(each, "named_modules")), None)
     )
     watched = Watched(guard, part, witness_of_loop(guard, model, engine, tokenizer))
+    if guard.events is not None:
+        guard.events.write("monitor", guard="attached", to="doctor.watch")
     if watched.missing and guard.rank == 0:
         guard.alerts.print(f"doctor: guard: {'; '.join(watched.missing)}")
     return watched

@@ -64,10 +64,15 @@ class Absent(NamedTuple):
     error: str = ""
 
 
+#: what only a guard at work writes: the script may have made one itself (`doctor.watch(...)`, `Guard()`)
+_OF_GUARD = frozenset({"step", "alarm"})
+
+
 def what_became_of_it(run: RunDir) -> Absent | None:
     """Why the guard watched nothing; None where it did."""
-    told = [each["data"] for each in run.read_events() if each["kind"] == "monitor" and "guard" in each["data"]]
-    if any(each["guard"] == "attached" for each in told):
+    events = run.read_events()
+    told = [each["data"] for each in events if each["kind"] == "monitor" and "guard" in each["data"]]
+    if any(each["guard"] == "attached" for each in told) or any(each["kind"] in _OF_GUARD for each in events):
         return None
     root = run.path / PATIENT
     if not (root / "hook").exists():

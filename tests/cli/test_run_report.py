@@ -165,3 +165,11 @@ def test_the_page_is_written_though_nobody_reads_the_text(tmp_path: Path) -> Non
         started.stdout.close()
         started.wait(timeout=60)
     assert "</html>" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["SignalException", "ChildFailedError"])
+def test_what_a_launcher_raised_is_not_shown_as_the_line_that_failed(kind: str) -> None:
+    launcher = {"type": kind, "frames": [{"place": "api.py:86 (_terminate_process_handler)"}]}
+    own = {"type": "ValueError", "frames": [{"place": "train.py:7 (main)"}]}
+    assert evidence.first_frame({"capsules": [launcher]}) is None
+    assert evidence.first_frame({"capsules": [launcher, own]}) == own["frames"][0]

@@ -227,3 +227,27 @@ def test_an_exception_that_another_hook_swallowed_is_found_at_the_end(
     exceptions._at_exit()
     assert [each["text"] for each in _told(run, "exception")] == ["late"]
     assert hooks == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "watched"),
+    [
+        ("monitor", {"guard": "attached"}, True), ("step", {}, True), ("alarm", {"id": "NUM006"}, True),
+        ("exception", {"type": "ValueError"}, False), ("monitor", {"what": "console"}, False),
+    ],
+)  # fmt: skip
+def test_a_guard_that_the_script_made_itself_has_watched_too(
+    kind: str, data: dict[str, str], watched: bool, tmp_path: Path
+) -> None:
+    from doctor.monitors.inject.lay import PATIENT, what_became_of_it
+    from doctor.run.folder import Events
+
+    made = RunDir(tmp_path)
+    for name in ("hook", "loaded"):
+        (made.path / PATIENT / name).mkdir(parents=True)
+    events = Events(made, rank=0, role="trainer")
+    events.write(kind, step=3, **data)
+    events.close()
+    absent = what_became_of_it(made)
+    assert (absent is None) == watched
+    assert watched or absent.name == "nothing_watched"  # type: ignore[union-attr]
