@@ -649,6 +649,12 @@ def idioms() -> tuple[Idiom, ...]:
     )
 
 
+@cache
+def published_columns() -> Mapping[str, tuple[str, ...]]:
+    """Columns of well-known datasets of the hub, by the name that `load_dataset` takes; kept by hand."""
+    return MappingProxyType({each["id"]: tuple(each["columns"]) for each in load("datasets")["datasets"]})
+
+
 def _form(form: Mapping[str, Any]) -> Form:
     code, unless = (
         tuple(PatternPiece(each) if isinstance(each, str) else PatternPiece(**each) for each in form.get(name, ()))

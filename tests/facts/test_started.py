@@ -217,6 +217,24 @@ def test_training_comes_before_the_server_beside_it(tmp_path: Path) -> None:
     assert any("vllm serve" in each for each in found.unclear)
 
 
+def test_training_comes_before_what_prepares_its_rows(tmp_path: Path) -> None:
+    """Whatever stands first: `python prepare.py` trains only if its text does."""
+    prepares, trains = "import json\nrows = json.load(open('a'))\n", "trainer = Trainer(model)\ntrainer.train()\n"
+    for command in (
+        "swift rlhf --model m",
+        "llamafactory-cli train a.yaml",
+        "python train.py",
+        "accelerate launch x.py",
+    ):
+        script = f"python prepare.py --out rows\n{command}\npython merge.py\n"
+        found = started(tmp_path, "bash run.sh", run_sh=script, prepare_py=prepares, merge_py=prepares, train_py=trains)
+        assert found.argv[: len(command.split())] == tuple(command.split())
+    assert started(tmp_path, "bash run.sh", run_sh="python train.py\npython prepare.py\n").argv == (
+        "python",
+        "train.py",
+    )
+
+
 def test_what_stands_beside_is_kept(tmp_path: Path) -> None:
     script = "CUDA_VISIBLE_DEVICES=0 trl vllm-serve --model m --max_model_len 2k &\nif [ $(hostname) = a ]; then ray start --head; fi\nexport A=1\ntorchrun --nproc_per_node 3 t.py\n"  # noqa: E501 - one script
     found = started(tmp_path, "bash run.sh", run_sh=script)

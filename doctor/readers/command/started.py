@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from doctor.base.evidence import Observed, Place
+from doctor.base.patterns import later
 from doctor.base.record import replace
 from doctor.base.redact import hide, redact_text
 from doctor.readers.command.argv import guess, secured
@@ -31,6 +32,10 @@ _SLURM = ("SLURM", "SLURMD_", "SBATCH_", "PMI")
 _NOTEBOOKS = {"jupyter": ("nbconvert", "execute", "run"), "papermill": ()}
 #: of a notebook whose own cells train
 _TRAINS = ".train("
+#: of a script that trains, by its own calls or those of a library
+_TRAINING = later(r"\btrain\w*\(|backward\(|Trainer\b|\.fit\(|\.initialize\(|\brun_\w+\(|\bmain\w*\(\w")
+#: programs of frameworks that train by their subcommand `train`
+_FRAMEWORKS = frozenset({"llamafactory-cli", "lmf", "axolotl", "oumi"})
 _SHEBANGS = ("bash", "sh", "zsh", "dash", "ksh")
 
 
@@ -251,7 +256,7 @@ class Opener:
             return None
         inner = Unwrapped(list(started.words), started.folder)
         launch = self._again(inner, list(started.words), None)
-        starts = launch.kind != "unknown" or launch.missing or launch.misspelt
+        starts = launch.kind != "unknown" or launch.missing or launch.misspelt or _of_framework(launch)
         if not starts:
             return None
         place = Place(started.file, started.line)
@@ -283,8 +288,22 @@ def _activated(words: tuple[str, ...], before: tuple[str, ...]) -> tuple[str, ..
 
 
 def _rank(launch: Launch) -> tuple[int, int]:
-    kind = 0 if launch.trains else 1 if launch.serves else 2
+    kind = 0 if _is_training(launch) else 1 if launch.trains else 2 if launch.serves else 3
     return (1 if any("may not" in each for each in launch.unclear) else 0, kind)
+
+
+def _is_training(launch: Launch) -> bool:
+    """Whether a command trains for certain: `python prepare.py` before it only prepares rows."""
+    if launch.kind != "python":
+        return launch.trains or _of_framework(launch)
+    text = _text(launch.script) if launch.script and launch.module is None else None
+    return text is None or _TRAINING.search(text) is not None
+
+
+def _of_framework(launch: Launch) -> bool:
+    """`llamafactory-cli train` and its kin, which are known by the names of their settings alone."""
+    words = [os.path.basename(each) for each in launch.argv[:2]]  # noqa: PTH119 - a word
+    return len(words) == 2 and words[0] in _FRAMEWORKS and words[1] == "train"
 
 
 def _beside(launch: Launch) -> Beside:

@@ -11,6 +11,7 @@ from doctor.facts.launch import Launch
 from doctor.facts.training import Training
 from doctor.facts.trinity_config import TrinityConfig
 from doctor.facts.verl_config import VerlConfig
+from doctor.readers.command import swift
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _FILES = 16
@@ -31,6 +32,8 @@ def collect(
 
     """
     named, column, processed = _named(training, verl_config, trinity_config)
+    if named is None and launch is not None and swift.is_swift(launch):
+        named = _of_swift(launch)
     if launch is not None and not launch.trains:
         raise DoesNotApply("the command starts no training")
     if named is None:
@@ -59,6 +62,18 @@ def _named(
         column = key.value if key is not None and isinstance(key.value, str) else "prompt"
         return (path.value if path is not None and path.known else None), column, False
     return None, "prompt", True
+
+
+def _of_swift(launch: Launch) -> list[str] | None:
+    """The words of `--dataset`, without the number of rows that may stand behind each: `rows.jsonl#1000`.
+
+    https://swift.readthedocs.io/en/latest/Instruction/Command-line-parameters.html
+    """
+    setting = swift.settings_of(launch).get("dataset")
+    if setting is None or not setting.known:
+        return None
+    words = setting.value if isinstance(setting.value, (list, tuple)) else [setting.value]
+    return [str(each).partition("#")[0] for each in words]
 
 
 def _shown(named: Any) -> str:

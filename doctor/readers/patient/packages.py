@@ -17,22 +17,25 @@ if TYPE_CHECKING:
 
 #: an environment with none of these trains nothing: what is pinned is meant
 _TRAINS = ("torch", "transformers", "trl", "vllm", "deepspeed", "accelerate", "verl", "sglang", "ray")
+#: with nothing but these it trains no language model either
+_ALONE = frozenset({"torch", "ray"})
 
 
 @fact(timeout_s=4.0)
 def collect(context: Context, target: Target, launch: Launch | None) -> Packages:
     """Put the probe's records together: one distribution per name, later copies beside it.
 
-    Where the interpreter has nothing that trains, and is not named by the user, the versions that the project's files
-    pin stand for the environment that is meant.
+    Where the interpreter has nothing that trains, or torch and Ray alone, and is not named by the user, the versions
+    that the project's files pin stand for the environment that is meant.
     """
     found = _installed(target)
-    if context.python or launch is None or not launch.argv or any(map(found.version, _TRAINS)):
+    installed = {name for name in _TRAINS if found.version(name)}
+    if context.python or launch is None or not launch.argv or installed - _ALONE:
         return found
     from doctor.readers.files.pinned import pins_of
 
     pins = pins_of(Path(launch.folder or context.cwd), launch.script)
-    if not any(name in pins for name in _TRAINS):
+    if not any(name in pins for name in _TRAINS if name not in installed):
         return found
     files = dict.fromkeys(Path(pin.place.file).name for pin in pins.values())
     return Packages(

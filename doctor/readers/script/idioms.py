@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from doctor import data
 from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
 from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
+from doctor.readers.script.flow.across import idioms_across
 from doctor.readers.script.flow.late_variables import late_variables
 from doctor.readers.script.python_source import ParsedFile
 
@@ -31,18 +33,24 @@ def idioms_in(source: ParsedFile, *, whole: bool) -> dict[str, Observed]:
     if len(source.text) > _LONGEST:
         return {}
     flow = (*flow_of(source.tree, source.text, whole=whole), *late_variables(source.tree, source.text))
-    found = {met.id: _seen(met.id, source, met.holes, met.node) for met in reversed(flow)}
+    found = {met.id: noted(met.id, source, met.holes, met.node) for met in reversed(flow)}
     tree = Tree(source.tree)
     for idiom in data.idioms():
         for form in idiom.forms:
             met = first_match(tree, form) if _may_hold(source.text, form) else None
             if met is not None:
-                found[idiom.id] = _seen(idiom.id, source, *met)
+                found[idiom.id] = noted(idiom.id, source, *met)
                 break
     return found
 
 
-def _seen(name: str, source: ParsedFile, held: Held, node: ast.AST) -> Observed:
+def idioms_between(sources: Sequence[ParsedFile]) -> dict[str, Observed]:
+    """The idioms that a script and the modules beside it hold together."""
+    read = [each for each in sources if len(each.text) <= _LONGEST]
+    return {met.id: noted(met.id, source, met.holes, met.node) for source, met in idioms_across(read)}
+
+
+def noted(name: str, source: ParsedFile, held: Held, node: ast.AST) -> Observed:
     """The line that completes an idiom; the value is what its holes hold."""
     line = source.place(node).line or 1
     text = source.lines[line - 1].strip() if line <= len(source.lines) else ""

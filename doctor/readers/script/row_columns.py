@@ -12,8 +12,9 @@ from doctor.base.record import replace
 from doctor.facts.rows import CONVERSATION, TEXT, Rows
 from doctor.readers.script.ast_links import only_return
 from doctor.readers.script.ast_names import CannotTell, Spot
-from doctor.readers.script.ast_scopes import Binding, FunctionNode
+from doctor.readers.script.ast_scopes import Binding, FunctionNode, Module
 from doctor.readers.script.ast_values import DictEntry, Entries, Values
+from doctor.readers.script.data_columns import loaded_columns
 from doctor.readers.script.return_kinds import own_nodes
 
 _SAME = frozenset({
@@ -31,6 +32,7 @@ class RowColumns:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.names = values.names
+        self.absent: list[tuple[ast.Subscript, str, tuple[str, ...], Module]] = []
 
     def of(self, node: ast.expr, spot: Spot) -> Rows | None:
         """The rows behind an expression; None where the source does not show what is done to them."""
@@ -81,9 +83,12 @@ class RowColumns:
         origin = self.names.origin(node.func, spot)
         last_two = ".".join(origin.split(".")[-2:])
         if origin.rpartition(".")[2] in _LOADERS or last_two in _LOADERS:
+            of_hub = origin == "datasets.load_dataset"
+            columns = loaded_columns(node, self.values, spot) if of_hub else None
             return Rows(
-                spot.module.source.place(node), of_splits=origin == "datasets.load_dataset" and _all_splits(node)
-            )
+                spot.module.source.place(node), columns or (), complete=columns is not None,
+                of_splits=of_hub and _all_splits(node),
+            )  # fmt: skip
         if last_two in {"Dataset.from_dict", "Dataset.from_list"} and node.args:
             return self._literal(node, last_two, spot)
         if isinstance(node.func, ast.Attribute):
@@ -115,6 +120,8 @@ class RowColumns:
     def _changed(self, node: ast.Call, function: ast.Attribute, spot: Spot) -> Rows:
         rows = self._of(function.value, spot)
         method = function.attr
+        if method in {"map", "filter"} and node.args and rows.complete and not _takes_columns(node):
+            self._note_absent(node.args[0], rows, spot)
         if method in _SAME:
             return replace(rows, of_splits=True) if method == "train_test_split" else rows
         place = spot.module.source.place(node)
@@ -132,6 +139,30 @@ class RowColumns:
             kind = rows.prompt_kind if "prompt" in _listed(given[0]) else None
             return Rows(place, tuple(_listed(given[0])), complete=True, prompt_kind=kind)
         raise CannotTell
+
+    # --- reads --------------------------------------------------------------------------------------------------
+
+    def _note_absent(self, node: ast.expr, rows: Rows, spot: Spot) -> None:
+        """Columns that a function reads of its rows, and which these do not have: `row["question"]`."""
+        try:
+            function, at = self._function(node, spot)
+        except CannotTell:
+            return
+        parameters = (*function.args.posonlyargs, *function.args.args)
+        if not parameters:
+            return
+        row = parameters[0].arg
+        nodes = list(ast.walk(function))
+        if any(isinstance(each, ast.Try) or _asks_for_key(each, row) for each in nodes):
+            return
+        read = [each for each in nodes if isinstance(each, ast.Subscript) and _names_alone(each.value, row)]
+        written = {_key(each) for each in read if isinstance(each.ctx, ast.Store)}
+        bound = any(isinstance(each, ast.Name) and each.id == row and isinstance(each.ctx, ast.Store) for each in nodes)
+        for each in read if not bound else ():
+            key = _key(each) if isinstance(each.ctx, ast.Load) else None
+            if key is not None and key not in rows.columns and key not in written:
+                self.absent.append((each, key, rows.columns, at.module))
+                return
 
     # --- map --------------------------------------------------------------------------------------------------
 
@@ -267,6 +298,28 @@ class RowColumns:
                 return None
             return self._kind(binding.value, at) if isinstance(binding.value, ast.expr) and not binding.index else None
         return None
+
+
+def _asks_for_key(node: ast.AST, name: str) -> bool:
+    """`"context" in row`, `row.keys()`."""
+    if isinstance(node, ast.Compare):
+        return any(isinstance(each, (ast.In, ast.NotIn)) for each in node.ops) and any(
+            _names_alone(each, name) for each in node.comparators
+        )
+    return isinstance(node, ast.Attribute) and node.attr == "keys" and _names_alone(node.value, name)
+
+
+def _names_alone(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _key(node: ast.Subscript) -> str | None:
+    return node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) else None
+
+
+def _takes_columns(node: ast.Call) -> bool:
+    """Whether the function is handed columns instead of rows, or the call is not shown whole."""
+    return any(each.arg in {"input_columns", None} for each in node.keywords)
 
 
 def _keeps_columns(value: ast.AST | None, name: str) -> bool:

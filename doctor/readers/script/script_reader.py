@@ -21,7 +21,7 @@ from doctor.readers.script.ast_scopes import AttributeChange, CallSite, Module, 
 from doctor.readers.script.ast_settings import arguments_of, setting_of
 from doctor.readers.script.ast_values import DictEntry, Values
 from doctor.readers.script.flow.late_variables import late_variables
-from doctor.readers.script.idioms import idioms_in
+from doctor.readers.script.idioms import idioms_between, idioms_in, noted
 from doctor.readers.script.ignores import read_ignores
 from doctor.readers.script.own_refusals import own_refusals
 from doctor.readers.script.python_source import ParsedFile, parse
@@ -69,6 +69,9 @@ def read(path: str, content: bytes, folder: str | None = None, started: Started 
     except RecursionError:
         broken = BrokenFile(Place(path), "nested too deeply to be read")
         return Script(path, broken=broken)
+
+
+_ABSENT = "column_read_absent"
 
 
 class _Reader:
@@ -129,7 +132,20 @@ class _Reader:
         found: dict[str, Observed] = {}
         for source in sources:
             found = {**idioms_in(source, whole=self.whole), **found}
-        return found
+        between = idioms_between(sources) if self.whole else {}
+        return {**between, **self._columns_absent(), **found}
+
+    def _columns_absent(self) -> dict[str, Observed]:
+        """The first column that a mapped function reads of rows that do not have it."""
+        if "load_dataset" not in self.source.text:
+            return {}
+        for site in self.module.calls:
+            if _method(site.node) in {"map", "filter"}:
+                self.row_columns.of(site.node, Spot(self.module, site.scope, site.node.lineno))
+        for node, column, columns, module in self.row_columns.absent[:1]:
+            held = {"column": column, "columns": ", ".join(columns[:8])}
+            return {_ABSENT: noted(_ABSENT, module.source, held, node)}
+        return {}
 
     def _needs(self) -> dict[str, Place]:
         """Imports that run whenever the script does: its own at the top, and those of modules beside it in turn."""

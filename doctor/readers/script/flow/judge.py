@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from doctor.readers.script.flow.accumulation import accumulation
 from doctor.readers.script.flow.apart import rows_apart
 from doctor.readers.script.flow.events import runs
 from doctor.readers.script.flow.loss import makings_of_loss
@@ -25,10 +26,11 @@ _ABSENT = frozenset({
     "gradients_never_cleared", "optimizer_never_steps", "evaluation_mode_stays", "right_padding_in_generation",
     "padding_in_labels", "optimizer_state_left", "sorted_rows_not_shuffled", "prompt_in_policy_loss",
     "clipped_while_scaled", "reference_is_policy", "optimizer_of_frozen_model",
+    "losses_summed_over_batches", "accumulation_not_entered",
 })  # fmt: skip
 _JUDGES: tuple[Callable[[Script], Iterator[Met]], ...] = (
     order_of_calls, weights_of_objects, makings_of_loss, rows_of_run, rows_apart, in_workers,
-    shapes_that_meet, states_kept, rendered_twice,
+    shapes_that_meet, states_kept, rendered_twice, accumulation,
 )  # fmt: skip
 
 

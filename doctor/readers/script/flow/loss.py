@@ -102,13 +102,13 @@ def _no_graph(script: Script, loss: At) -> Iterator[Met]:
     ran = list(script.roles.forwards(loss))
     if not ran or list(script.roles.forwards(loss, trained=True)) or "enable_grad" in script.text:
         return
-    if all(script.roles.in_no_grad(each.node, each.stack) for each in ran) and _is_all(script, loss):
+    if all(script.roles.in_no_grad(each.node, each.stack) for each in ran) and is_all_known(script, loss):
         step = script.values.step(ran[0].node)
         node = ran[0].node if step is None else step.node
         yield Met("loss_without_graph", node, {"loss": text_of(loss.node) or "loss"})
 
 
-def _is_all(script: Script, loss: At) -> bool:
+def is_all_known(script: Script, loss: At) -> bool:
     """Whether nothing else that a loss is made of may have a graph: no call that is neither known nor a model's."""
     for each in script.values.made_of(loss.node, loss.stack):
         node = each.node

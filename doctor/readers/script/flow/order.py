@@ -20,7 +20,7 @@ _OF_FRAMEWORKS = ("deepspeed.initialize", "accelerate(", "fabric.", "LightningMo
 def order_of_calls(script: Script) -> Iterator[Met]:
     """All idioms of this file."""
     for events in script.runs:
-        steps = [each for each in events if each.name == "step" and _stepped(script, each) is not None]
+        steps = [each for each in events if each.name == "step" and stepped(script, each) is not None]
         backward = [event for event, _ in losses(events)]
         if backward and steps:
             yield from _cleared(script, events, backward, steps)
@@ -32,7 +32,7 @@ def order_of_calls(script: Script) -> Iterator[Met]:
     yield from _never_steps(script)
 
 
-def _stepped(script: Script, step: Event) -> At | None:
+def stepped(script: Script, step: Event) -> At | None:
     """The optimizer that steps: `optimizer.step()`, or `scaler.step(optimizer)`."""
     if step.base is not None and script.roles.is_optimizer(step.base):
         return step.base
@@ -58,8 +58,7 @@ def _cleared(
             return
         first, last = events.index(before[-1]), events.index(step)
         for each in inside:
-            stepped = _stepped(script, step)
-            mine = stepped is not None and each.base is not None and script.same(stepped, each.base)
+            mine = (own := stepped(script, step)) is not None and each.base is not None and script.same(own, each.base)
             if mine and first < events.index(each) < last and each.branches <= step.branches:
                 yield Met("gradients_cleared_before_step", each.call, {"step": _text(step)})
                 return
@@ -72,10 +71,10 @@ def _clipped(events: Sequence[Event], backward: Sequence[Event], steps: Sequence
     for clip in clips:
         place = events.index(clip)
         before = [each for each in backward if events.index(each) < place and _together(each, clip)]
-        stepped = [each for each in steps if events.index(each) < place and _together(each, clip)]
+        gone = [each for each in steps if events.index(each) < place and _together(each, clip)]
         others = [each for each in clips if each is not clip and _together(each, clip)]
-        if before and stepped and not others and events.index(before[-1]) < events.index(stepped[-1]):
-            yield Met("clipped_after_step", clip.call, {"step": _text(stepped[-1])})
+        if before and gone and not others and events.index(before[-1]) < events.index(gone[-1]):
+            yield Met("clipped_after_step", clip.call, {"step": _text(gone[-1])})
             return
         unscaled = any(each.name == "unscale_" and events.index(each) < place for each in events)
         if scaled and not unscaled and before and before[-1] in scaled:
@@ -103,7 +102,7 @@ def _scheduled(script: Script, events: Sequence[Event], steps: Sequence[Event]) 
         counted = [test for test in step.tests if _counts(test)]
         if not step.loops or not counted:
             continue
-        numbers = [number for test in counted if (number := _remainder(test))]
+        numbers = [number for test in counted if (number := remainder(test))]
         for each in schedules:
             if not _is_of_steps(script, each, numbers):
                 continue
@@ -141,7 +140,7 @@ def _counts_steps(script: Script, event: Event) -> bool:
     return False
 
 
-def _remainder(test: ast.expr) -> str:
+def remainder(test: ast.expr) -> str:
     """The number by which the turns of a condition are counted."""
     found = [each for each in ast.walk(test) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod)]
     return ast.unparse(found[0].right) if found else ""
