@@ -33,7 +33,7 @@ _BY_FRAME = (
     (re.compile(r":mz_zip_writer|PyTorchStreamWriter"), SAVING),
     (re.compile(r"triton/(?:compiler|backends|runtime/jit)"), COMPILER),
     (re.compile(r"pynccl|distributed_c10d|custom_all_reduce|:all_reduce$|:p?ncclA?|libnccl|symm_mem|deep_ep"), NCCL),
-    (re.compile(r"<frozen importlib|importlib/|/ctypes/__init__"), IMPORT),
+    (re.compile(r"<frozen importlib|importlib/|/ctypes/__init__\.py:(?:__init__|LoadLibrary|_load_library)$"), IMPORT),
     (re.compile(r"modules/conv\.py|cudnn"), CONVOLUTION),
     (re.compile(r"safetensors|weight_loader|load_weights|load_state_dict|weight_utils"), WEIGHTS),
 )

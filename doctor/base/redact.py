@@ -315,16 +315,25 @@ def _without_values(named: re.Pattern[str], text: str, taken: list[str]) -> str:
         if value is None:
             continue
         group = next(each for each in _GROUPS if value[each] is not None)
-        if is_secret(match["name"], value[group]):
-            taken.append(value[group])
+        secret = _secret_in(match["name"], value[group])
+        if secret:
+            taken.append(secret)
             out += (text[shown : value.start(group)], MASK)
-            shown = value.end(group)
+            shown = value.start(group) + len(secret)
             while (more := _MORE.match(text, shown)) is not None:
                 taken.append(more["s"])
                 out += (text[shown : more.start("s")], MASK)
                 shown = more.end("s")
         place = max(value.end(group), shown, place + 1)
     return "".join((*out, text[shown:]))
+
+
+def _secret_in(name: str, value: str) -> str:
+    """What is secret of a value; a bracket behind it may close a call: `main(KEY=value)`."""
+    if is_secret(name, value):
+        return value
+    inner = value.rstrip(")") if "(" not in value else value
+    return inner if inner != value and is_secret(name, inner) else ""
 
 
 #: the next of several secrets under one name, or the rest of one that is written in pieces: only what chance makes

@@ -379,6 +379,7 @@ _GIVEN: tuple[Row, ...] = (
     ("a personal access token", "ARG GIT_P" + "AT=", WORD, 40, ""),
     ("both halves of a key", "Session('AK" + "IA" + "QRSTUVWXYZ234567" + "', '", BASE64, 40, "')"),
     ("PuTTY's key on a curve", "Private" + "-Lines: 1\n", BASE64, 48, "\nPrivate-MAC: 0a1b"),
+    ("a service's key in a call", "main(MINIMAX_K" + "EY=", HEX, 32, ")"),
     ("hmac", "hma" + "c.new(b'", WORD, 24, "', m, 'sha256')"),
     ("a signer of JWT", "jw" + "t.encode(payload, '", WORD, 32, "', algorithm='HS256')"),
     ("what is decoded", "ec" + "ho ", WORD, 60, "== | base64 -d > ~/.kube/config"),
