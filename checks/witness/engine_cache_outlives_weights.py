@@ -39,6 +39,11 @@ def decode_state(step: int, verdict: Verdict) -> Finding:
     return _found("decode", step, verdict)
 
 
+def either(step: int, verdict: Verdict) -> Finding:
+    """The same of an engine that cannot be asked past its prefix cache."""
+    return _found("either", step, verdict)
+
+
 def _found(message: str, step: int, verdict: Verdict) -> Finding:
     return found(
         PROBLEM, TOML[message], confidence=LIKELY, where=Where(step=step),

@@ -114,6 +114,22 @@ def changed_by_push(step: int, identity: Verdict) -> Finding:
     )  # fmt: skip
 
 
+def changed_by_second_push(step: int, identity: Verdict) -> Finding:
+    """A second push of the same weights changed what the engine answers."""
+    return found(
+        PROBLEM, TOML["push_again"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, identity.reason),), gap=f"{identity.value:.2g}",
+    )  # fmt: skip
+
+
+def not_renewed(step: int, past: int, verdict: Verdict) -> Finding:
+    """The engine scores the fixed sequences to the last bit as before updates that have moved the weights."""
+    return found(
+        PROBLEM, TOML["unmoved"], confidence=LIKELY, where=Where(step=step),
+        evidence=(Observed.quoted(_SOURCE, verdict.reason),), step=step, past=past, updates=verdict.details["updates"],
+    )  # fmt: skip
+
+
 def figures(agreement: Verdict) -> str:
     """The agreement in one line."""
     told = agreement.details

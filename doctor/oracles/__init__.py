@@ -25,6 +25,7 @@ from doctor.oracles.episodes import (
 from doctor.oracles.logps import (
     healthy_gap,
     logp_agreement,
+    renewed,
     renormalised,
     repeat_noise,
     same_path,
@@ -43,7 +44,7 @@ from doctor.oracles.tokens import (
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, State, Verdict
 from doctor.oracles.weights import Checksum, checksum, compare_weights, digest, weight_checksums
 
-VERSION = "1.2"
+VERSION = "1.3"
 
 __all__ = [
     "BROKEN",
@@ -70,6 +71,7 @@ __all__ = [
     "logp_agreement",
     "mask_audit",
     "prefix_property",
+    "renewed",
     "renormalised",
     "repeat_noise",
     "round_trip",

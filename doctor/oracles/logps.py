@@ -205,6 +205,37 @@ def same_path(
     return Verdict("same-path", state, value, limit, f"{what} differ by {value:.3g} a token", details)
 
 
+def renewed(then: Any, now: Any, updates: int) -> Verdict:
+    """Whether an engine that repeats itself to the last bit scores given tokens otherwise after updates of the weights.
+
+    Args:
+        then: log probabilities that it gave, arrays or nested sequences.
+        now: of the same tokens, later.
+        updates: in between, of which it is known that they moved the weights.
+
+    Returns:
+        `value` is the mean |d|. One update may be too small for the engine's precision, so that 0 is doubtful behind
+        one and broken behind two.
+
+    >>> before = [-1.0, -0.3, -2.0, -0.7, -1.1, -0.2, -0.9, -1.5]
+    >>> renewed(before, before, 2).reason
+    '8 scores are bit for bit those of before 2 updates'
+    >>> renewed(before, [each - 0.01 for each in before], 2).state.value
+    'holds'
+    """
+    if updates < 1:
+        return unseen("renewed", "no update is known to have moved the weights")
+    gaps = _gaps(then, now, None)
+    if len(gaps) < MIN_TOKENS:
+        return unseen("renewed", f"{len(gaps)} tokens are too few", tokens=len(gaps))
+    value, details = mean(gaps), {"updates": updates, "tokens": len(gaps)}
+    if float(gaps.max()) > 0.0:
+        reason = f"scores changed by {value:.3g} a token in {updates} updates"
+        return Verdict("renewed", HOLDS, value, 0.0, reason, details)
+    reason = f"{len(gaps)} scores are bit for bit those of before {updates} update{'s' if updates > 1 else ''}"
+    return Verdict("renewed", BROKEN if updates > 1 else DOUBTFUL, 0.0, 0.0, reason, details)
+
+
 def renormalised(trainer: Any, engine: Any, mask: Any = None, *, noise: float = 0.0) -> Verdict:
     """Whether the engine's log probabilities are those of a cut distribution (top_p, top_k, min_p), the trainer's not.
 

@@ -24,6 +24,7 @@ _DRIVERS = {
     "verl.trainer.ppo.ray_trainer": ("verl", "drivers"),
     "verl.trainer.ppo.v1.trainer_base": ("verl", "drivers_v1"),
     "openrlhf.trainer.ppo_utils.experience_maker": ("openrlhf", "makers"),
+    "openrlhf.trainer.ppo_utils.samples_generator": ("openrlhf", "generators"),
     "openrlhf.trainer.ppo_trainer": ("openrlhf", "drivers"),
 }
 

@@ -16,7 +16,8 @@ _ROOT = os.path.dirname(_HERE)
 #: modules that tell a training process
 _AWAITED = (
     "transformers.trainer", "deepspeed", "verl.trainer.ppo.ray_trainer", "verl.trainer.ppo.v1.trainer_base",
-    "openrlhf.trainer.ppo_utils.experience_maker", "openrlhf.trainer.ppo_trainer", "torch.optim.optimizer",
+    "openrlhf.trainer.ppo_utils.experience_maker", "openrlhf.trainer.ppo_utils.samples_generator",
+    "openrlhf.trainer.ppo_trainer", "torch.optim.optimizer",
 )  # fmt: skip
 #: modules in which the capsule sees exceptions; threads and workers, Ray's tasks
 _OF_CAPSULE = (

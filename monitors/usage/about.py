@@ -157,14 +157,14 @@ def _witness(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for event in events:
         data = event["data"]
         what = data.get("witness")
-        if what == "round":
+        if what in ("round", "questions"):
             rounds = found.setdefault("rounds", [])
             if len(rounds) < _MOST_ROUNDS:
                 rounds.append({"step": event["step"], "verdicts": data.get("verdicts"), "version": data.get("version")})
         elif what == "off":
             found["off"] = data.get("reason")
-        elif what == "end":
-            found["seconds"] = data.get("spent_s")
+        elif what in ("end", "questions-end"):
+            found["seconds"] = (found.get("seconds") or 0.0) + (data.get("spent_s") or 0.0)
     return found
 
 

@@ -5,10 +5,14 @@ Runs inside the patient: Python 3.9, the standard library.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
 #: log probabilities of one sequence, token by token; None for the first one, and where the engine gives none
 Logps = list[Optional[float]]
+
+#: the reason of what was not answered while the run waited
+LATE = "no answer in time"
 
 #: most probable tokens that an engine is asked for at each place of a continuation
 TOP = 5
@@ -39,6 +43,8 @@ class Engine:
         precision: of its weights, "bfloat16"; None where it does not tell.
         longest: tokens of prompt and answer; None where it does not tell.
         adapter: name under which it serves the adapter that is trained; None where weights are merged or there is none.
+        alone: whether it is to be asked one question after the other, so that each meets the same others in a batch.
+        until_s: of the monotonic clock, after which it may not be asked any more; None: at any time.
 
     """
 
@@ -47,6 +53,20 @@ class Engine:
     precision: Optional[str] = None
     longest: Optional[int] = None
     adapter: Optional[str] = None
+    alone = False
+    until_s: Optional[float] = None
+
+    def left_s(self) -> Optional[float]:
+        """Seconds in which it may still be asked; None: any.
+
+        Raises:
+            CannotAsk: none are left.
+
+        """
+        left = None if self.until_s is None else self.until_s - time.monotonic()
+        if left is not None and left <= 0.0:
+            raise CannotAsk(LATE)
+        return left
 
     def open(self) -> None:
         """Learn what it is; asked once, before anything else.

@@ -9,13 +9,15 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.options import Options, options
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.witness.asked import Engine
 from doctor.monitors.witness.batches import BatchWitness, Rollouts, Sampling
+from doctor.monitors.witness.questions import EngineWitness, moves
 
 
 class DriverWatch:
@@ -37,7 +39,25 @@ class DriverWatch:
         self.guard.alerts.acts = True
         self.guard.saves = save is not None
         self._save = save
+        #: updates made; None as long as that is not known
+        self.made: Optional[int] = None
+        #: asks the engine; None where nobody knows how
+        self.questions: Optional[EngineWitness] = None
+        self.sampling = sampling
         self.witness = BatchWitness(self.guard, sampling, self.guard.options.witness_every)
+
+    @shielded
+    def asks(self, engine: Callable[[], Engine], tokenizer: Any) -> None:
+        """Ask the engine from now on, where the settings want a witness.
+
+        Args:
+            engine: gives it when it is first needed; may raise `CannotAsk`.
+            tokenizer: of the model.
+
+        """
+        self.questions = EngineWitness(
+            self.guard, engine, lambda: self.made or 0, tokenizer, self.sampling.precision
+        )  # fmt: skip
 
     def attached(self, to: str) -> None:
         """Tell the run folder that somebody looks on, and from where."""
@@ -66,8 +86,21 @@ class DriverWatch:
         self.witness.switch_off("the witness failed")
 
     @shielded
+    def learnt(self, step: int, metrics: Any) -> None:
+        """An update is made.
+
+        Args:
+            step: updates made by now.
+            metrics: that the trainer tells of it, by their names.
+
+        """
+        self.made = step
+        if self.questions is not None:
+            self.questions.updated(moves(metrics))
+
+    @shielded
     def updated(self, step: int) -> None:
-        """An update is made: carry out what an alarm asked for.
+        """An update is over: carry out what an alarm asked for.
 
         Args:
             step: updates made by now.
@@ -100,5 +133,7 @@ class DriverWatch:
     @shielded
     def close(self) -> None:
         """Write the last word."""
+        if self.questions is not None:
+            self.questions.close()
         self.witness.close()
         self.guard.close()

@@ -84,24 +84,11 @@ class LocalLlm(Engine):
     def score(self, sequences: Sequence[Sequence[int]], *, base: bool = False) -> list[Logps]:
         """By `prompt_logprobs`."""
         outputs = self._run(sequences, base, None, max_tokens=1, prompt_logprobs=0)
-        found: list[Logps] = []
-        for ids, output in zip(sequences, outputs):  # noqa: B905 - Python 3.9
-            places = getattr(output, "prompt_logprobs", None)
-            if not places:
-                raise CannotAsk("it gives no log probabilities of a prompt")
-            found.append([_logp(place, each) for each, place in zip(ids, places)])  # noqa: B905
-        return found
+        return [scored(*each) for each in zip(sequences, outputs)]  # noqa: B905 - Python 3.9
 
     def go_on(self, prompts: Sequence[Sequence[int]], tokens: int, *, salt: Optional[str] = None) -> list[Continued]:
         """By a greedy generation."""
-        found = []
-        for output in self._run(prompts, False, salt, max_tokens=tokens, logprobs=TOP):
-            first = output.outputs[0]
-            if not first.logprobs:
-                raise CannotAsk("it gives no log probabilities")
-            places = [{int(key): float(value.logprob) for key, value in place.items()} for place in first.logprobs]
-            found.append(Continued(list(first.token_ids), places))
-        return found
+        return [continued(each) for each in self._run(prompts, False, salt, max_tokens=tokens, logprobs=TOP)]
 
     def tensors(self) -> Mapping[str, Any]:
         """Weights of the engine's own module."""
@@ -110,6 +97,33 @@ class LocalLlm(Engine):
         except AttributeError:
             raise CannotAsk("the engine's weights are in another process") from None
         return dict(module.named_parameters())
+
+
+def scored(ids: Sequence[int], output: Any) -> Logps:
+    """Log probabilities of the tokens of a prompt, from vLLM's answer.
+
+    Raises:
+        CannotAsk: it has none.
+
+    """
+    places = getattr(output, "prompt_logprobs", None)
+    if not places:
+        raise CannotAsk("it gives no log probabilities of a prompt")
+    return [_logp(place, each) for each, place in zip(ids, places)]  # noqa: B905 - Python 3.9
+
+
+def continued(output: Any) -> Continued:
+    """A continuation, from vLLM's answer.
+
+    Raises:
+        CannotAsk: it has no log probabilities.
+
+    """
+    first = output.outputs[0]
+    if not first.logprobs:
+        raise CannotAsk("it gives no log probabilities")
+    places = [{int(key): float(value.logprob) for key, value in place.items()} for place in first.logprobs]
+    return Continued(list(first.token_ids), places)
 
 
 def _logp(place: Any, token: int) -> Optional[float]:

@@ -21,7 +21,7 @@ from doctor.checks.witness import (
 from doctor.monitors.witness.asked import Continued, Logps
 from doctor.monitors.witness.seen import Fixed, Round
 from doctor.oracles.episodes import Episodes, episode, infrastructure
-from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, same_path, tempered
+from doctor.oracles.logps import healthy_gap, logp_agreement, renewed, renormalised, same_path, tempered
 from doctor.oracles.sampling import staleness
 from doctor.oracles.tokens import mask_audit, same_tokens, turn_separators
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, UNSEEN, Verdict
@@ -42,6 +42,15 @@ Rows = Sequence[Logps]
 
 
 @dataclass
+class Held:
+    """What the engine gave the fixed sequences at an earlier step, behind so many pushes."""
+
+    step: int
+    pushes: int
+    scores: Rows
+
+
+@dataclass
 class Known:
     """What earlier rounds found out.
 
@@ -55,6 +64,7 @@ class Known:
         suspected: step of the last round in which its prefix cache was too far from no cache for what was seen before.
         versions: the engine's word on its weights -> the step at which it was first heard.
         episodes: counts over all episodes that were shown.
+        held: the engine's own scores of an earlier round, where the policy gives none.
 
     """
 
@@ -67,6 +77,7 @@ class Known:
     suspected: Optional[int] = None
     versions: dict[str, int] = field(default_factory=dict)
     episodes: Episodes = field(default_factory=Episodes)
+    held: Optional[Held] = None
 
 
 @dataclass
@@ -116,7 +127,9 @@ def judge(seen: Round, fixed: Fixed, known: Known) -> Judged:
     if agreement is not None:
         judged.verdicts["agreement"] = agreement
     if not seen.pushes:
-        return judged  # a resumed run has not given the engine its checkpoint yet
+        if seen.moved is not None:
+            _caches(seen, known, judged)  # what they differ by where nothing can be of earlier weights
+        return Judged(judged.verdicts)  # a resumed run has not given the engine its checkpoint yet
     if seen.weights is not None:
         judged.verdicts["weights"] = seen.weights
     finding = _of_policy(seen, fixed, known, agreement)
@@ -124,6 +137,7 @@ def judge(seen: Round, fixed: Fixed, known: Known) -> Judged:
         judged.findings.append(finding)
     if finding is None or seen.weights is not None:
         _identity(seen, known, judged)
+    _renewed(seen, known, judged)
     _caches(seen, known, judged)
     _version(seen, known, judged)
     return judged
@@ -223,6 +237,24 @@ def _identity(seen: Round, known: Known, judged: Judged) -> None:
         judged.findings.append(engine_not_the_policy.changed_by_push(seen.step, verdict))
 
 
+def _renewed(seen: Round, known: Known, judged: Judged) -> None:
+    """The engine against itself at an earlier push, where nothing but its own scores is known."""
+    held, scored = known.held, seen.asked.scored
+    if seen.moved is None or held is None or scored is None:
+        return
+    if seen.step != held.step:
+        verdict = judged.verdicts["renewed"] = renewed(held.scores, scored, seen.moved)
+        if verdict.state is BROKEN:
+            judged.findings.append(engine_not_the_policy.not_renewed(seen.step, held.step, verdict))
+    elif seen.pushes != held.pushes:
+        verdict = judged.verdicts["identity"] = same_path(
+            held.scores, scored, noise=known.noise, precision=known.precision,
+            what="before and after a second push of the same weights, scores",
+        )  # fmt: skip
+        if verdict.state is BROKEN:
+            judged.findings.append(engine_not_the_policy.changed_by_second_push(seen.step, verdict))
+
+
 def _caches(seen: Round, known: Known, judged: Judged) -> None:
     """The caches of the engine, each way against another one through the same weights."""
     told = seen.asked
@@ -232,6 +264,17 @@ def _caches(seen: Round, known: Known, judged: Judged) -> None:
         judged.verdicts["prefix-cache"] = verdict
         if verdict.state is BROKEN:
             judged.findings.append(engine_cache_outlives_weights.prefix_cache(seen.step, verdict))
+    elif decoded is not None:  # no salt leads past the cache, but a prefill for scores does
+
+        def judged_by(before: float) -> Verdict:
+            again = _decoded(seen, known, before)
+            return decoded if again is None else again
+
+        verdict = _strictly(seen, known, decoded, known.cached, judged_by)
+        judged.verdicts["prefix-cache"] = verdict
+        if verdict.state is BROKEN and seen.pushes:
+            judged.findings.append(engine_cache_outlives_weights.either(seen.step, verdict))
+        return
     if decoded is not None and "prefix-cache" in judged.verdicts:
         judged.verdicts["decode"] = decoded
         if decoded.state is BROKEN:
@@ -241,23 +284,35 @@ def _caches(seen: Round, known: Known, judged: Judged) -> None:
 def _prefix_cache(seen: Round, known: Known, decoded: Optional[Verdict]) -> Verdict:
     """With the cache against a salt of its own: by what the precision explains, by what was seen where all was well.
 
-    A block of old weights changes little as long as they have moved little. So the gap is held against that of before
-    the first update, and against that of another two ways through the engine at the same moment, which is as large
-    where the engine is busy or rounds. Such a gap is told once it has come in two rounds running.
+    The gap is also held against that of another two ways through the engine at the same moment, which is as large where
+    the engine is busy or rounds.
     """
     one, other = _shared(seen.asked.plain or (), seen.asked.salted or ())
-    what = "with the prefix cache and with a separate cache salt, scores"
-    verdict = same_path(one, other, noise=known.noise, precision=known.precision, what=what)
-    if verdict.state is not HOLDS or not seen.step or known.cached is None or decoded is None:
+
+    def judged(before: Optional[float]) -> Verdict:
+        what = "with the prefix cache and with a separate cache salt, scores"
+        return same_path(one, other, noise=known.noise, precision=known.precision, before=before, what=what)
+
+    before = None if known.cached is None or decoded is None else max(known.cached, decoded.value)
+    return _strictly(seen, known, judged(None), before, judged)
+
+
+def _strictly(
+    seen: Round, known: Known, verdict: Verdict, before: Optional[float], judged: Callable[[float], Verdict]
+) -> Verdict:  # fmt: skip
+    """The verdict by what was seen before the first update, which is told once it has come in two rounds running.
+
+    A block of old weights changes little as long as they have moved little, and less than a precision explains.
+    """
+    if verdict.state is not HOLDS or not seen.step or before is None:
         return verdict
-    before = max(known.cached, decoded.value)
-    strict = same_path(one, other, noise=known.noise, precision=known.precision, before=before, what=what)
-    if strict.state is BROKEN and known.suspected in (None, seen.step):
-        return replace(strict, state=DOUBTFUL)
-    return strict
+    strict = judged(before)
+    return (
+        replace(strict, state=DOUBTFUL) if strict.state is BROKEN and known.suspected in (None, seen.step) else strict
+    )
 
 
-def _decoded(seen: Round, known: Known) -> Optional[Verdict]:
+def _decoded(seen: Round, known: Known, before: Optional[float] = None) -> Optional[Verdict]:
     """Tokens as they were decoded and in a prefill; None where the engine did not tell both."""
     told = seen.asked
     continued = told.salted or told.plain
@@ -266,7 +321,7 @@ def _decoded(seen: Round, known: Known) -> Optional[Verdict]:
     decoded = [each.logps for each in continued]
     refilled = [row[len(row) - len(each) :] for row, each in zip(told.refilled, decoded)]  # noqa: B905 - Python 3.9
     return same_path(
-        decoded, refilled, noise=known.noise, precision=known.precision,
+        decoded, refilled, noise=known.noise, precision=known.precision, before=before,
         what=f"{len(continued[0].ids)} tokens as they were decoded and in a prefill",
     )  # fmt: skip
 

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 import atexit
 import functools
+import sys
+import weakref
 from typing import Any, Callable, Optional, Sequence
 
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.wrapping import wrap
+from doctor.monitors.witness.asked import CannotAsk, Engine
 from doctor.monitors.witness.batches import MOST_TOKENS, Rollouts, Sampling, spread
 from doctor.monitors.witness.drivers import DriverWatch
+from doctor.monitors.witness.questions import EngineWitness, RayEngine
 
 #: of an experience: the engine's log probabilities, the trainer's before the update, and 1 where the policy sampled
 SAMPLED, TRAINED, MASK = "rollout_log_probs", "action_log_probs", "action_mask"
@@ -34,11 +38,18 @@ _NO_VALUES = (
     "experiences lack the engine's log probabilities; OpenRLHF 0.8.11 and newer keep them with "
     "`--enable_vllm_is_correction` (0.11: `--algo.advantage.is_correction_enable`), which also corrects the loss"
 )
+#: `dtype` with which all releases make their engines
+_PRECISION = "bfloat16"
+
+#: trainers that are watched, to which a generator of samples belongs
+_TRAINERS: weakref.WeakSet[Any] = weakref.WeakSet()
+
 _ASYNCHRONOUS = "OpenRLHF's asynchronous trainer samples with earlier weights"
 
 
 def makers(module: Any) -> None:
-    """Keep what the driver makes of its samples until it is trained on."""
+    """Keep what the driver makes of its samples until it is trained on; until 0.9.9 the generator stands there, too."""
+    generators(module)
     owner: Any = getattr(module, "RemoteExperienceMaker", None)
     original: Any = getattr(owner, "make_experience_batch", None)
     if original is None:
@@ -58,35 +69,112 @@ def drivers(module: Any) -> None:
     owner: Any = getattr(module, "BasePPOTrainer", None)
     if owner is None or not hasattr(owner, "ppo_train") or not hasattr(owner, "save_logs_and_checkpoints"):
         return
-    train, save = owner.ppo_train, owner.save_logs_and_checkpoints
+    train, save, begin = owner.ppo_train, owner.save_logs_and_checkpoints, owner.__init__
     late = hasattr(owner, "train_step")  # since then `ppo_train` is given the updates made, before it the one to come
+
+    @functools.wraps(begin)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        _watched(self)
 
     @functools.wraps(train)
     def ppo_train(self: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
-        _look(self, int(steps) if late else int(steps) - 1)
-        return train(self, steps, *args, **kwargs)
+        made = int(steps) if late else int(steps) - 1
+        _look(self, made)
+        told = train(self, steps, *args, **kwargs)
+        _learnt(self, made + 1, told)
+        return told
 
     @functools.wraps(save)
     def save_logs_and_checkpoints(self: Any, *args: Any, **kwargs: Any) -> Any:
         return _saved(self, save, args, kwargs)
 
-    owner.ppo_train, owner.save_logs_and_checkpoints = ppo_train, save_logs_and_checkpoints
+    owner.ppo_train, owner.save_logs_and_checkpoints, owner.__init__ = ppo_train, save_logs_and_checkpoints, init
+    for name in ("broadcast_to_vllm", "_broadcast_to_vllm"):
+        if callable(getattr(owner, name, None)):
+            _around_push(owner, name)
+
+
+def _around_push(owner: Any, name: str) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def push(self: Any, *args: Any, **kwargs: Any) -> Any:
+        questions = _questions(self)
+        if questions is not None:
+            questions.pushing()
+        result = original(self, *args, **kwargs)
+        if questions is not None:
+            questions.pushed()
+        return result
+
+    setattr(owner, name, push)
+
+
+def _questions(trainer: Any) -> Optional[EngineWitness]:
+    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
+    return None if watch is None else watch.questions
+
+
+def generators(module: Any) -> None:
+    """Ask an engine before the first prompt of a batch is sent: all are awake then and have nothing to do."""
+    owner: Any = getattr(module, "SamplesGenerator", None)
+    original: Any = getattr(owner, "_generate_vllm", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _ask(self)
+        return original(self, *args, **kwargs)
+
+    owner._generate_vllm = generate  # noqa: SLF001 - the method that all releases share
+
+
+@shielded
+def _ask(generator: Any) -> None:
+    trainer = next((each for each in list(_TRAINERS) if getattr(each, "samples_generator", None) is generator), None)
+    questions = _questions(trainer)
+    if questions is not None:
+        questions.idle()
+
+
+@shielded
+def _watched(trainer: Any) -> None:
+    """Watch a trainer that was made."""
+    watch = DriverWatch(_sampling(trainer.args), lambda: getattr(trainer, _WRITTEN, False))
+    setattr(trainer, _WATCH, watch)
+    atexit.register(watch.close)
+    if not watch.guard.options.witness:
+        watch.witness.off = "switched off"
+    elif "async" in type(trainer).__module__:
+        watch.witness.switch_off(_ASYNCHRONOUS)
+    else:
+        watch.attached("OpenRLHF's driver")
+        _TRAINERS.add(trainer)
+        watch.asks(lambda: _engine(trainer), getattr(trainer, "tokenizer", None))
+
+
+def _engine(trainer: Any) -> Engine:
+    actors = getattr(trainer, "vllm_engines", None)
+    if not actors:
+        raise CannotAsk("the driver has no engine")
+    return RayEngine(actors[0], sys.modules, _PRECISION)
+
+
+@shielded
+def _learnt(trainer: Any, made: int, status: Any) -> None:
+    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
+    if watch is not None:
+        watch.learnt(made, status)
 
 
 @shielded
 def _look(trainer: Any, step: int) -> None:
-    """Look at what is about to be trained on; the first time, begin to watch."""
-    watch = getattr(trainer, _WATCH, None)
+    """Look at what is about to be trained on."""
+    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
     if watch is None:
-        watch = DriverWatch(_sampling(trainer.args), lambda: getattr(trainer, _WRITTEN, False))
-        setattr(trainer, _WATCH, watch)
-        atexit.register(watch.close)
-        if not watch.guard.options.witness:
-            watch.witness.off = "switched off"
-        elif "async" in type(trainer).__module__:
-            watch.witness.switch_off(_ASYNCHRONOUS)
-        else:
-            watch.attached("OpenRLHF's driver")
+        return
     maker = getattr(trainer, "experience_maker", None)
     made = getattr(maker, _MADE, None)
     if made is not None:

@@ -83,7 +83,8 @@ def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool
     """Ask an engine all that it answers; what it does not is noted.
 
     Rollouts' own caches are asked first of all: scoring may fill them anew. An engine behind an address is asked the
-    rest at once: a round then takes as long as three answers in a row, and what scores need as long as two.
+    rest at once: a round then takes as long as three answers in a row, and what scores need as long as two. One that is
+    to be asked alone gets each of them by itself.
 
     Args:
         engine: to ask.
@@ -105,7 +106,7 @@ def ask(engine: Engine, fixed: Fixed, told: Asked, *, adapter: bool, noise: bool
         *([_base] if adapter else []),
         _version,
     ]
-    if engine.inside:
+    if engine.inside or engine.alone:
         for each in questions:
             each(engine, fixed, told)
     else:
@@ -182,6 +183,8 @@ class Round:
         trained: what the policy says of the fixed sequences; None where it lies in parts and was not asked.
         base: what it says without its adapter; None where it has none.
         continued: what the policy says of beginnings and continuations, where the engine scores nothing itself.
+        moved: updates since the scores that are kept, which are known to have moved the weights; None: the policy's own
+            scores tell.
 
     """
 
@@ -192,3 +195,4 @@ class Round:
     base: Optional[list[Logps]] = None
     continued: Optional[list[Logps]] = None
     weights: Any = None
+    moved: Optional[int] = None

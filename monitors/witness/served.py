@@ -23,9 +23,9 @@ from __future__ import annotations
 import json
 import math
 from http.client import HTTPException
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Sequence
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import ProxyHandler, Request, build_opener, urlopen
 
 from doctor.monitors.witness.asked import TOP, CannotAsk, Continued, Engine, Logps
 
@@ -44,16 +44,24 @@ class _Server(Engine):
         self.url = url.rstrip("/")
         self.model, self.adapter = model, adapter
         self.name = f"{self.kind} at {self.url}"
+        self._open_url: Callable[..., Any] = urlopen  # http and https only, see `engine_at`
+
+    def past_proxies(self) -> None:
+        """Ask it without the proxy of the environment: its address is of a node of the cluster."""
+        self._open_url = build_opener(ProxyHandler({})).open
 
     def _ask(self, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = Request(self.url + path, data=data, headers={"Content-Type": "application/json"})  # noqa: S310
+        left_s = self.left_s()
         try:
-            with urlopen(request, timeout=ANSWER_S) as answer:  # noqa: S310 - http and https only, see `engine_at`
+            timeout_s = ANSWER_S if left_s is None else min(left_s, ANSWER_S)
+            with self._open_url(request, timeout=timeout_s) as answer:
                 return json.loads(answer.read() or b"null")
         except HTTPError as error:
             raise CannotAsk(f"{path} answers {error.code}") from None
         except (OSError, ValueError, HTTPException) as error:
+            self.left_s()  # a connection that is given up in time ends its request in the server as well
             raise CannotAsk(f"{path} gives no answer ({type(error).__name__})") from None
 
 
@@ -273,8 +281,16 @@ _KINDS = (
 )
 
 
-def engine_at(url: str, model: Optional[str] = None, adapter: Optional[str] = None) -> Engine:
+def engine_at(
+    url: str, model: Optional[str] = None, adapter: Optional[str] = None, *, past_proxies: bool = False
+) -> Engine:
     """The engine behind an address, whichever it is.
+
+    Args:
+        url: the address.
+        model: that it serves.
+        adapter: name of the one that is trained.
+        past_proxies: whether the address is of a node of the cluster, to which the environment's proxy leads nobody.
 
     Raises:
         CannotAsk: nobody answers there, or nobody that is known.
@@ -283,6 +299,8 @@ def engine_at(url: str, model: Optional[str] = None, adapter: Optional[str] = No
     if not url.startswith(("http://", "https://")):
         raise CannotAsk(f"`{url}` is no address")
     probe = _Server(url)
+    if past_proxies:
+        probe.past_proxies()
     for path, kind, sign in _KINDS:
         try:
             told = probe._ask(path)  # noqa: SLF001 - of this module
@@ -291,9 +309,12 @@ def engine_at(url: str, model: Optional[str] = None, adapter: Optional[str] = No
                 raise
             continue
         if isinstance(told, dict) and sign in told:
-            made: _Server = kind(url, model, adapter)
-            made.open()
-            return made
-    server = VllmServer(url, model, adapter)
+            return _opened(kind(url, model, adapter), past_proxies)
+    return _opened(VllmServer(url, model, adapter), past_proxies)
+
+
+def _opened(server: _Server, past_proxies: bool) -> Engine:
+    if past_proxies:
+        server.past_proxies()
     server.open()
     return server

@@ -23,6 +23,7 @@ from typing import Any, Callable, Optional
 
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.wrapping import wrap
+from doctor.monitors.witness import verl_engines
 from doctor.monitors.witness.batches import MOST_TOKENS, Rollouts, Sampling, spread
 from doctor.monitors.witness.drivers import DriverWatch
 from doctor.oracles.logps import coarser
@@ -163,10 +164,12 @@ def _begin(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
     owner, name = trainer, "_update_actor"
     if not callable(getattr(owner, name, None)):
         owner, name = getattr(trainer, "actor_rollout_wg", None), "update_actor"
-    if not callable(getattr(owner, name, None)):
+    known = callable(getattr(owner, name, None))
+    if not known:
         reason = _NO_API.format(name)
     if reason is not None:
         watch.witness.switch_off(reason)
+    if not known:
         return _nothing
 
     def around(original: Any) -> Any:
@@ -174,12 +177,13 @@ def _begin(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
             step = int(trainer.global_steps)
             watch.batch(step - 1, lambda: _rollouts(batch, watch))
             result = original(batch, *args, **kwargs)
+            watch.learnt(step, (getattr(result, "meta_info", None) or {}).get("metrics"))
             watch.updated(step)
             return result
 
         return update
 
-    return wrap(owner, name, around)
+    return _both(wrap(owner, name, around), verl_engines.ask(trainer, watch))
 
 
 def _rollouts(batch: Any, watch: DriverWatch) -> Optional[Rollouts]:
@@ -205,10 +209,12 @@ def _begin_v1(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
     reason, mode = _unseen(trainer.config), str(trainer.config.trainer.v1.get("trainer_mode"))
     if mode != "sync":
         reason = _ASYNCHRONOUS.format(mode)
+    known = mode == "sync" and callable(getattr(trainer, "step", None))
     if not callable(getattr(trainer, "step", None)):
         reason = _NO_API.format("step")
     if reason is not None:
         watch.witness.switch_off(reason)
+    if not known:
         return _nothing
 
     def around(original: Any) -> Any:
@@ -216,12 +222,21 @@ def _begin_v1(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
             batch = original(*args, **kwargs)
             made = int(trainer.global_steps)
             watch.batch(made - 1, lambda: _queued(batch, watch))
+            watch.learnt(made, next(iter(args), kwargs.get("metrics")))
             watch.updated(made)
             return batch
 
         return step
 
-    return wrap(trainer, "step", around)
+    return _both(wrap(trainer, "step", around), verl_engines.ask(trainer, watch))
+
+
+def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+    def undo() -> None:
+        other()
+        one()
+
+    return undo
 
 
 def _queued(batch: Any, watch: DriverWatch) -> Optional[Rollouts]:

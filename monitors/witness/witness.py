@@ -55,6 +55,8 @@ OFF = {
 class Witness:
     """The witness of one run.
 
+    `ROUND`, `OFF` and `END` are the words for its events.
+
     Args:
         guard: takes findings, metrics and events.
         policy: what learns.
@@ -65,6 +67,8 @@ class Witness:
         temperature: at which the policy's forward gives log probabilities where it gives no logits; None: not known.
 
     """
+
+    ROUND, OFF, END = "round", "off", "end"
 
     def __init__(
         self,
@@ -84,6 +88,8 @@ class Witness:
         self.spent_s = 0.0
         #: why nothing is seen any more; None while the witness looks on
         self.off: Optional[str] = None
+        #: for `Round.moved`
+        self.moved: Optional[int] = None
         self._make, self._steps, self._tokenizer, self._temperature = engine, steps, tokenizer, temperature
         #: hears the trainer's own forwards, where the policy lies in parts
         self._parts: Optional[Parts] = None
@@ -198,7 +204,7 @@ class Witness:
             self._parts.listener.stop()
         if self.guard.events is not None:
             self.guard.events.write(
-                "monitor", step=self.guard.step, witness="end", rounds=self.rounds, late=self.late, off=self.off,
+                "monitor", step=self.guard.step, witness=self.END, rounds=self.rounds, late=self.late, off=self.off,
                 spent_s=round(self.spent_s, 3), run_s=round(time.monotonic() - self._begun_s, 1),
             )  # fmt: skip
 
@@ -215,7 +221,7 @@ class Witness:
             self._parts.listener.stop()
         self._unseen(reason)
         if self.guard.events is not None:
-            self.guard.events.write("monitor", step=self.guard.step, witness="off", reason=reason)
+            self.guard.events.write("monitor", step=self.guard.step, witness=self.OFF, reason=reason)
 
     def _unseen(self, reason: str) -> None:
         if self.guard.rank == 0:
@@ -234,7 +240,7 @@ class Witness:
                 prompts = beginnings(self._tokenizer, self.policy.vocabulary, min(longest, default=None))
                 precision = coarser(engine.precision, self.policy.precision)
                 if self.policy.parts is not None:
-                    self._parts = Parts(self.policy, self._steps, self._temperature)
+                    self._parts = self._listens()
             except CannotAsk as reason:
                 self.switch_off(str(reason))
                 return False
@@ -243,6 +249,10 @@ class Witness:
                 return False
             self.known.precision, self._engine, self._fixed = precision, engine, Fixed(prompts)
         return True
+
+    def _listens(self) -> Parts:
+        """What hears the trainer's own forwards."""
+        return Parts(self.policy, self._steps, self._temperature)
 
     def _found(self) -> Optional[Engine]:
         """The engine, once it has said what it is; None as long as it has not.
@@ -399,7 +409,7 @@ class Witness:
         if asked.scored is None and asked.plain is None:
             self.switch_off(next(iter(asked.unseen.values()), "the engine does not answer"))
             return
-        seen = Round(waiting.step, waiting.pushes, asked, waiting.trained, waiting.base)
+        seen = Round(waiting.step, waiting.pushes, asked, waiting.trained, waiting.base, moved=self.moved)
         still = self._steps() == waiting.step
         if asked.scored is None and asked.plain is not None and still and self._parts is None:
             pairs = zip(fixed.prompts, asked.plain)  # noqa: B905 - Python 3.9
@@ -460,7 +470,7 @@ class Witness:
             self.guard.observe(self._steps(), {"witness/logp_gap": agreement.value})  # it takes that for its own step
         if self.guard.events is not None:
             self.guard.events.write(
-                "monitor", step=step, witness="round", verdicts=as_event(judged.verdicts), unseen=unseen,
+                "monitor", step=step, witness=self.ROUND, verdicts=as_event(judged.verdicts), unseen=unseen,
                 version=version, noise=self.known.noise, baseline=self.known.baseline, spent_s=round(self.spent_s, 4),
             )  # fmt: skip
 

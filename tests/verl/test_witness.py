@@ -91,6 +91,9 @@ def test_right_runs_are_quiet_and_compute_the_same(verl_python: Path, tmp_path: 
     assert not watched.events("alarm")
     told = [each["data"] | {"step": each["step"]} for each in watched.events("monitor") if "witness" in each["data"]]
     rounds = [each for each in told if each["witness"] == "round"]
+    asked = [each for each in told if each["witness"] == "questions"]
+    assert [each["step"] for each in asked] == [0, 1, 2, 3] * 5
+    assert {name for each in asked for name in each["verdicts"]} == {"renewed", "prefix-cache", "decode", "version"}
     ends = [each for each in told if each["witness"] == "end"]
     assert [each["step"] for each in rounds] == [0, 1, 2, 3] * 5
     assert all(verdict["state"] == "holds" for each in rounds for verdict in each["verdicts"].values())
@@ -103,7 +106,8 @@ def test_a_fault_is_named(verl_python: Path, tmp_path: Path, fault: str) -> None
     problem, words, step = FAULTS[fault]
     driven = drive(verl_python, tmp_path / "run", fault, "1")
     assert len(driven.out[0]["losses"]) == 6  # it warns, and the run goes on
-    (alarm,) = driven.events("alarm")
+    alarm, *later = driven.events("alarm")
+    assert {each["id"] for each in later} <= {"WIT9046"}  # engine and batches tell of the same fault
     assert (alarm["id"], alarm["step"]) == (problem, step)
     assert alarm["data"]["words"]["en"]["headline"].startswith(words)
 
@@ -120,12 +124,15 @@ def test_the_policy_saves_and_stops(verl_python: Path, tmp_path: Path) -> None:
     assert len(list((folder / "saved" / "global_step_1" / "actor").glob("*.pt"))) == 2
 
 
-def test_batches_without_the_engines_values_are_said(verl_python: Path, tmp_path: Path) -> None:
+def test_batches_without_the_engines_values_are_said_and_the_engine_is_asked(verl_python: Path, tmp_path: Path) -> None:
     driven = drive(
         verl_python, tmp_path / "run", "not-sent", "1", "actor_rollout_ref.rollout.calculate_log_probs=False"
     )  # fmt: skip
     assert len(driven.out[0]["losses"]) == 6
-    assert not driven.events("alarm")
+    (alarm,) = driven.events("alarm")
+    assert alarm["data"]["words"]["en"]["headline"] == (
+        "At step 3 the engine answers bit for bit as at step 1, 2 updates ago"
+    )
     told = [each["data"] for each in driven.events("monitor") if each["data"].get("witness") == "off"]
     assert len(told) == 1
     assert "calculate_log_probs=True" in told[0]["reason"]

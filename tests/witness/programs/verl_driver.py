@@ -90,7 +90,8 @@ class Actor(Worker):
             if each.grad is not None:
                 torch.distributed.all_reduce(each.grad)
         self.optimizer.step()
-        return tu.get_tensordict({}, {"metrics": {"mfu": 0.0, "loss": loss.item()}})
+        norm = sum(float(each.grad.norm()) for each in self.lm.parameters() if each.grad is not None)
+        return tu.get_tensordict({}, {"metrics": {"mfu": 0.0, "loss": loss.item(), "lr": RATE, "grad_norm": norm}})
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def weights(self):
@@ -108,15 +109,22 @@ class Actor(Worker):
 
 @ray.remote(num_cpus=0)
 class Engine:
-    """Samples with the weights that it was sent last."""
+    """Samples with the weights that it was sent last, and serves vLLM's routes."""
 
     def begin(self, seed):
         torch.set_num_threads(1)
         self.lm, self.version = model(seed), 0
         self.random = torch.Generator().manual_seed(seed)
+        sys.path.append(str(Path(__file__).parents[2]))  # behind all else: a folder there is named as veRL is
+        from witness.scripted import ScriptedEngine
+
+        self.scripted = ScriptedEngine(self.lm.state_dict())
+        self.served = self.scripted.served()
+        return self.served.__enter__().removeprefix("http://")
 
     def load(self, state, version):
         self.lm.load_state_dict({**self.lm.state_dict(), **state})
+        self.scripted.push(self.lm.state_dict(), version)
         self.version = version
 
     def sample(self, prompts):
@@ -141,8 +149,8 @@ def _each(value, count: int) -> np.ndarray:
 class Manager:
     """In the place of the agent loops."""
 
-    def __init__(self, engine) -> None:
-        self.engine = engine
+    def __init__(self, engine, address: str) -> None:
+        self.engine, self.server_addresses = engine, [address]
 
     def generate_sequences(self, batch: DataProto) -> DataProto:
         ids, values, version = ray.get(
@@ -208,6 +216,11 @@ def collate(rows):
     return made
 
 
+class Tokenizer:
+    def __len__(self) -> int:
+        return VOCABULARY
+
+
 class Tiny(RayPPOTrainer):
     """Only what needs GPUs is replaced: making workers and engines, and the checkpoint that is resumed."""
 
@@ -216,9 +229,9 @@ class Tiny(RayPPOTrainer):
     def init_workers(self, group, engine) -> None:
         """Workers and engine of the run before begin anew: to start them takes longer than to train."""
         group.begin(self.seed)
-        ray.get(engine.begin.remote(self.seed))
+        address = ray.get(engine.begin.remote(self.seed))
         self.actor_rollout_wg = group
-        self.async_rollout_manager = Manager(engine)
+        self.async_rollout_manager = Manager(engine, address)
         self.checkpoint_manager = Sender(group, engine)
         self.losses = []
 
@@ -248,7 +261,7 @@ class Task:
         pools = ResourcePoolManager(resource_pool_spec={"all": [2]}, mapping={Role.ActorRollout: "all"})
         for seed in seeds:
             trainer = Tiny(
-                config=config, tokenizer=None, role_worker_mapping={Role.ActorRollout: ray.remote(Actor)},
+                config=config, tokenizer=Tokenizer(), role_worker_mapping={Role.ActorRollout: ray.remote(Actor)},
                 resource_pool_manager=pools, train_dataset=Prompts(), val_dataset=Prompts(), collate_fn=collate,
                 device_name="cpu",
             )  # fmt: skip
