@@ -40,7 +40,7 @@ PASSING = frozenset(
         "watched",
         "create_engine_config", "from_config", "from_pretrained", "get_config_dict", "guarded", "init", "init_subclass",
         "load_dataset", "main", "post_init", "rehearsed", "replaced", "sampler", "save", "select", "split", "timed_map",
-        "set_attn_implementation", "train", "push",
+        "set_attn_implementation", "train",
     }
 )  # fmt: skip
 _CALL = later(r"\boriginal\(")
