@@ -18,7 +18,8 @@ from doctor.catalogue.index import Entry, load
 from doctor.catalogue.problem_files import declared as problem_of
 from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Hit
-from doctor.logs.gathered import read_hits
+from doctor.logs import postmortem
+from doctor.logs.gathered import Gathered, gather, read_hits
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.recognised import called
 from doctor.logs.metrics.gain import UNLEARNT
@@ -65,13 +66,27 @@ def _context(path: Path, folder: Path) -> list[Path]:
 
 
 def _examined(path: Path, folder: Path) -> Postmortem:
-    return examine([str(path)], context=_context(path, folder), prepared=PREPARED)
+    """The post-mortem of a sample, which is read once: what the patterns hit on the way is kept for `_hits`."""
+    hits = _HITS[path] = []
+
+    def gathered(*arguments: Any, **more: Any) -> Gathered:
+        found = gather(*arguments, **more)
+        hits.extend((CATALOGUE.signatures[index], hit) for index, hit in found.hits)
+        return found
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(postmortem, "gather", gathered)
+        return examine([str(path)], context=_context(path, folder), prepared=PREPARED)
 
 
-@cache
+_HITS: dict[Path, list[tuple[Compiled, Hit]]] = {}
+
+
 def _hits(path: Path) -> list[tuple[Compiled, Hit]]:
     """What the patterns alone hit in a file, whatever comes of it."""
-    return [(CATALOGUE.signatures[index], hit) for index, hit in read_hits([str(path)], PREPARED.scanner)]
+    if path not in _HITS:
+        _HITS[path] = [(CATALOGUE.signatures[index], hit) for index, hit in read_hits([str(path)], PREPARED.scanner)]
+    return _HITS[path]
 
 
 def _finding(result: Postmortem, problem: str) -> Finding | None:
@@ -99,8 +114,7 @@ def test_samples_belong_to_problems_with_signatures() -> None:
     assert folders <= {name for entry in ENTRIES for name in (entry.id, entry.family)}
 
 
-@EACH
-def test_every_pattern_and_keyword_is_exercised(entry: Entry) -> None:
+def _every_pattern_and_keyword_is_exercised(entry: Entry) -> None:
     hits = [pair for path in (ROOT / entry.id).glob("hit-*.log") for pair in _hits(path)]
     for declared in CATALOGUE.of(entry.id):
         texts = [hit.text for each, hit in hits if each == declared]
@@ -109,10 +123,18 @@ def test_every_pattern_and_keyword_is_exercised(entry: Entry) -> None:
             assert any(keyword in text for text in texts), f"{entry.id}: no sample for keyword {keyword!r}"
 
 
-@for_each("path", _samples("hit"))
-def test_hit(path: Path, tmp_path: Path) -> None:
+@for_each("sample", [*_samples("hit"), *((f"{entry.id}-patterns", entry) for entry in ENTRIES)])
+def test_hit(sample: Path | Entry, tmp_path: Path) -> None:
+    """Each sample of an area, and with what was hit in these, all patterns of each of its problems."""
+    if isinstance(sample, Path):
+        _is_found(sample, tmp_path)
+    else:
+        _every_pattern_and_keyword_is_exercised(sample)
+
+
+def _is_found(path: Path, folder: Path) -> None:
     problem, told = _problem(path), _told(path)
-    result = _examined(path, tmp_path)
+    result = _examined(path, folder)
     assert not result.ranked.crashed, result.ranked.crashed[0].traceback
     found = [f"{each.problem.id} {each.role.value}" for each in result.diagnosis.outcome.findings]
     finding = _finding(result, problem)
