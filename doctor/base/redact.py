@@ -34,7 +34,8 @@ _NAME_SIGNS = (
 _QUOTE = r"(?:\\{0,4}[\"'`]|&quot;|&#3[49];)"
 #: what may follow a name: a value in quotes of its own, or a word
 _VALUE = later(
-    r"\\{1,4}\"(?P<e>[^\"\\\n]{1,4096})|[bruBRUf]{0,2}\"(?P<d>(?:[^\"\\\n]|\\.){1,4096})|"
+    r"\\{1,4}\"(?P<e>[^\"\\\n]{1,4096})|\\{1,4}'(?P<f>[^'\\\n]{1,4096})|"
+    r"[bruBRUf]{0,2}\"(?P<d>(?:[^\"\\\n]|\\.){1,4096})|"
     r"[bruBRUf]{0,2}'(?P<q>(?:[^'\\\n]|\\.){1,4096})|&quot;(?P<h>[^&\n]{1,4096})|`(?P<t>[^`\n]{1,4096})|"
     r"(?P<w>[^\s\"'`,;&<}\])\\][^\s\"'`,;&<}\]\\]{0,4096})"
 )
@@ -43,16 +44,16 @@ _NAMED = (
     # `name = X\nvalue = Y` of containers' settings
     (
         later(
-            rf"(?i)\b(?:name|key){_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{2,80}}){_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
+            rf"(?i)\b(?:name|key){_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}{_QUOTE}?(?P<name>[A-Za-z_][\w.\-]{{1,80}}){_QUOTE}?(?:[\s,]|\\{{1,4}}n){{1,60}}"
             rf"{_QUOTE}?value{_QUOTE}?\s{{0,2}}[:=]\s{{0,2}}"
         ),
         ("value",),
     ),
-    # `name: |`, and the value in the lines below it
+    # `name: |`, and the value in the lines below it, or behind it where somebody has joined the lines
     (
         later(
             rf"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{{0,120}}){_QUOTE}?:[ \t]{{0,4}}"
-            r"[|>][+\-\d]{0,2}(?:\r?\n|\\{1,4}n)[ \t]{1,40}"
+            r"[|>][+\-\d]{0,2}(?:\r?\n|\\{1,4}n)?[ \t]{1,40}"
         ),
         (": |", ": >"),
     ),
@@ -155,7 +156,7 @@ _NAMED = (
     # in an address, escaped
     (later(r"(?i)(?P<name>[A-Za-z_][\w.\-]{1,80})%3[ad](?:%20|\+|%22){0,2}"), ("%3",)),
 )
-_GROUPS = ("e", "d", "q", "h", "t", "w")
+_GROUPS = ("e", "f", "d", "q", "h", "t", "w")
 
 #: of what stands for itself in a command or a configuration whatever its name is
 _SWITCHES = frozenset({"true", "false", "yes", "no", "none", "null", "auto", "0", "1", ""})
@@ -427,8 +428,8 @@ def redact_argv(argv: Sequence[str]) -> list[str]:
         if asked is not None and not word.startswith("-") and is_secret(asked, word):
             shown.append(MASK)
             continue
-        if name and value is not None and is_secret(name, value):
-            shown.append(f"{word[: -len(value)] if value else word}{MASK}")
+        if name and value and (secret := _secret_in(name, value)):
+            shown.append(f"{word[: -len(value)]}{MASK}{value[len(secret) :]}")
             continue
         if name and word.startswith("-") and value is None and (is_secret_name(name) or is_weak(name)):
             option = name

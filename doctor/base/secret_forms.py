@@ -153,6 +153,7 @@ _SERVICES = (
           r"(?P<s>(?-i:(?=[\w\-]{0,80}\d)(?=[\w\-]{0,80}[A-Z])(?=[\w\-]{0,80}[a-z]))[\w\-]{16,200})",
           "hook/", "hooks/"),
     _form(r"(?i)hooks\.zapier\.com/hooks/catch/(?P<s>\d{1,12}/[\w/\-]{4,80})", "hooks.zapier.com"),
+    _form(r"(?i)api\.day\.app/(?P<s>[A-Za-z0-9]{16,40})", "api.day.app"),  # https://bark.day.app
     _form(r"(?i)maker\.ifttt\.com/\S{1,120}/(?P<s>[\w\-]{16,80})", "maker.ifttt.com"),
     _token(r"pat-(?:na|eu|ap)\d-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "pat-"),  # HubSpot
     _token("tskey-(?:auth|api|client|scim|webhook)-", r"[A-Za-z0-9\-]{20,}", "tskey-"),  # Tailscale
@@ -267,16 +268,17 @@ _COMMANDS = (
           "htpasswd"),
     _form(r"\bsecret\s+generic\b[^\n|;]{0,400}?\s--from-literal[= ][^\s=]{1,120}=(?P<s>(?!\*\*\*)[^\s\"']{1,400})",
           "from-literal"),
-    _form(r"(?i)(?:\bauth\s{0,2}[=:]\s{0,2}|\b\w{0,12}(?:basic|digest)auth)\(\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'][^\"'\n]{0,80}[\"']"
+    _form(r"(?i)(?:\bauth\s{0,2}[=:]\s{0,2}\[?|\b\w{0,12}(?:basic|digest)auth)\(\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'][^\"'\n]{0,80}[\"']"
           r"\s{0,2},\s{0,3}(?:\w{1,20}=)?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{1,400})",
-          "auth=(", "auth = (", "auth: (", "auth("),
+          "auth=(", "auth = (", "auth: (", "auth=[(", "auth = [(", "auth: [(", "auth("),
     _form(rf"\bdocker\s+login\b{_ON}\s-p[ =](?P<s>{_WORD})", "docker"),
     _form(rf"\bredis-cli\b{_ON}\s-a\s{{1,3}}(?P<s>{_WORD})", "redis-cli"),
     _form(rf"\b(?:zip|unzip)\b{_ON}\s-P\s{{1,3}}(?P<s>{_WORD})", "zip"),
     _form(rf"\b(?:smbclient|mount\.cifs|rpcclient)\b{_ON}\s-U\s{{1,3}}[^\s%]{{1,80}}%(?P<s>\S{{1,400}})", "smbclient",
           "mount.cifs", "rpcclient"),
     _form(rf"\b(?:echo|printf)\s+(?:-[ne]{{1,2}}\s+)?(?P<s>{_WORD})\s*\|{_ON}"
-          r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|\bkinit\b|stdin\b|-fd\b|--with-token\b)", "|"),
+          r"(?:\bsudo\s+-S\b|\blogin\b|\bpasswd\b|\bkinit\b|stdin\b|-fd\b|--with-token\b|"
+          r"\bcryptsetup\b|\bopenconnect\b|=password\b)", "|"),
     _form(rf"(?:\blogin\b|\bsudo\s+-S\b|stdin\b|--with-token\b){_ON}<<<\s{{0,3}}(?P<s>{_WORD})", "<<<"),
     _form(rf"\bssh-keygen\b{_ON}\s-[NP]\s{{1,3}}(?P<s>{_WORD})", "ssh-keygen"),
     _form(rf"\bsqlplus\b{_ON}\s[\w.]{{1,60}}/(?P<s>[^\s@*/]{{3,200}})@", "sqlplus"),
@@ -300,6 +302,13 @@ _COMMANDS = (
     _form(r"(?:\bhmac\.(?:new|digest)\(|\bjwt\.(?:en|de)code\([^,()\n]{1,80},|\b(?:Signer|Serializer)\()\s{0,3}"
           r"(?:key\s{0,2}=\s{0,2})?b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{6,400})", "hmac.new(", "hmac.digest(",
           "jwt.encode(", "jwt.decode(", "signer(", "serializer("),
+    _form(rf"\bcredential\s+create\b{_ON}\s-value[ =]{{1,3}}(?P<s>(?!\*\*\*){_WORD})", "credential"),  # of Hadoop
+    # a key in the place of the user, without a password
+    _form(rf"\bcurl\b{_ON}\s(?:-u|--user)[ =]{{0,3}}[\"']?"
+          r"(?P<s>(?=[A-Za-z_.\-]{0,200}[0-9])[\w.\-]{20,400}):(?=[\s\"']|$)",
+          "curl"),
+    # https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+    _form(r"::add-mask::(?P<s>(?!\*\*\*)[^\s\"']{3,400})", "::add-mask::"),
     # what is decoded into a file: a configuration, a key
     _form(r"\b(?:echo|printf)\s+(?:-[ne]{1,2}\s+)?[\"']?(?P<s>[A-Za-z0-9+/\-_]{16,16000}={0,2})[\"']?\s{0,4}\|\s{0,4}"
           r"(?:base64\s+(?:-\w{0,3}[dD]|--decode)|openssl\s+(?:base64|enc)\b)", "base64"),

@@ -15,7 +15,8 @@ _SECRET = frozenset({
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode", "passwort",
     "kennwort", "pwd", "pw",
     "credential", "credentials", "creds", "cookie", "cookies", "apikey", "accesskey", "secretkey", "authkey",
-    "authtoken", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook", "密码", "口令",
+    "authtoken", "authcode", "授权码", "accesstoken", "apitoken", "privatekey", "accountkey", "jwt", "webhook",
+    "密码", "口令",
     "密钥", "令牌", "密碼", "パスワード", "비밀번호", "пароль", "contraseña", "contrasena", "senha", "hasło",
 })  # fmt: skip
 #: such words also end longer ones: PGPASSWORD, MYSQLPWD
