@@ -58,12 +58,14 @@ class PatternPiece(NamedTuple):
 class Form(NamedTuple):
     """One way to write an idiom: pieces that all stand in the code, and pieces of which none does.
 
-    `mentions` is a regular expression that the text of the script meets as well: the family of a model.
+    `mentions` is a regular expression that the text of the script meets as well; `model` one that the name of a model
+    which it loads meets.
     """
 
     code: Sequence[PatternPiece]
     unless: Sequence[PatternPiece] = ()
     mentions: str = ""
+    model: str = ""
 
 
 class Tree:

@@ -660,7 +660,7 @@ def _form(form: Mapping[str, Any]) -> Form:
         tuple(PatternPiece(each) if isinstance(each, str) else PatternPiece(**each) for each in form.get(name, ()))
         for name in ("code", "unless")
     )
-    return Form(code, unless, form.get("mentions", ""))
+    return Form(code, unless, form.get("mentions", ""), form.get("model", ""))
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
 from doctor.readers.script.flow.across import idioms_across
 from doctor.readers.script.flow.late_variables import late_variables
+from doctor.readers.script.loaded_models import loads_one_of
 from doctor.readers.script.python_source import ParsedFile
 
 #: a longer script is no training's; its tree would be searched too often
@@ -37,7 +38,7 @@ def idioms_in(source: ParsedFile, *, whole: bool) -> dict[str, Observed]:
     tree = Tree(source.tree)
     for idiom in data.idioms():
         for form in idiom.forms:
-            met = first_match(tree, form) if _may_hold(source.text, form) else None
+            met = first_match(tree, form) if _may_hold(source, form) else None
             if met is not None:
                 found[idiom.id] = noted(idiom.id, source, *met)
                 break
@@ -57,7 +58,8 @@ def noted(name: str, source: ParsedFile, held: Held, node: ast.AST) -> Observed:
     return replace(Observed.quoted(source.path, text, line), name=name, value=dict(held))
 
 
-def _may_hold(text: str, form: Form) -> bool:
+def _may_hold(source: ParsedFile, form: Form) -> bool:
     """Whether all names of a form stand in a text; most scripts are done with that."""
-    named = all(word in text for piece in form.code for word in words_of(piece.code))
-    return named and (not form.mentions or re.search(form.mentions, text) is not None)
+    named = all(word in source.text for piece in form.code for word in words_of(piece.code))
+    mentions = named and (not form.mentions or re.search(form.mentions, source.text) is not None)
+    return mentions and (not form.model or loads_one_of(source.tree, source.text, re.compile(form.model)))

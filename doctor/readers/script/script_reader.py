@@ -20,6 +20,7 @@ from doctor.readers.script.ast_names import CannotTell, Names, Project, Spot
 from doctor.readers.script.ast_scopes import AttributeChange, CallSite, Module, NameScope, walk
 from doctor.readers.script.ast_settings import arguments_of, setting_of
 from doctor.readers.script.ast_values import DictEntry, Values
+from doctor.readers.script.flow.absent_columns import column_read_absent
 from doctor.readers.script.flow.late_variables import late_variables
 from doctor.readers.script.idioms import idioms_between, idioms_in, noted
 from doctor.readers.script.ignores import read_ignores
@@ -69,9 +70,6 @@ def read(path: str, content: bytes, folder: str | None = None, started: Started 
     except RecursionError:
         broken = BrokenFile(Place(path), "nested too deeply to be read")
         return Script(path, broken=broken)
-
-
-_ABSENT = "column_read_absent"
 
 
 class _Reader:
@@ -143,8 +141,8 @@ class _Reader:
             if _method(site.node) in {"map", "filter"}:
                 self.row_columns.of(site.node, Spot(self.module, site.scope, site.node.lineno))
         for node, column, columns, module in self.row_columns.absent[:1]:
-            held = {"column": column, "columns": ", ".join(columns[:8])}
-            return {_ABSENT: noted(_ABSENT, module.source, held, node)}
+            met = column_read_absent(node, column, columns)
+            return {met.id: noted(met.id, module.source, met.holes, met.node)}
         return {}
 
     def _needs(self) -> dict[str, Place]:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from doctor.base.patterns import later
 from doctor.readers.script.flow.answer_formats import formats_differ
+from doctor.readers.script.flow.failures import failures_rewarded
 from doctor.readers.script.flow.program import named, text_of
 from doctor.readers.script.flow.seen import Met
+from doctor.readers.script.flow.vocabularies import tokenizer_of_another_model
 from doctor.readers.script.python_source import ParsedFile
 
 _GROUP = later(r"(?i)generations|group_?size|^G$|n_samples|num_samples|num_return_sequences|rollouts?_per|samples_per")
@@ -34,6 +36,11 @@ def idioms_across(sources: Sequence[ParsedFile]) -> Iterator[Found]:
     yield from _last_positions(sources)
     for source, node, holes in formats_differ(sources):
         yield Found(source, Met("answer_format_not_asked", node, holes))
+    for source, node, holes in tokenizer_of_another_model(sources):
+        yield Found(source, Met("tokenizer_of_another_model", node, holes))
+    for source in sources:
+        if "except" in source.text:
+            yield from (Found(source, met) for met in failures_rewarded(source.tree))
 
 
 # --- groups -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from doctor.readers.script.flow.rendered import rendered_twice
 from doctor.readers.script.flow.roles import Roles
 from doctor.readers.script.flow.rows import rows_of_run
 from doctor.readers.script.flow.seen import Met, Script
+from doctor.readers.script.flow.sharded import pieces_of_models
 from doctor.readers.script.flow.states import states_kept
 from doctor.readers.script.flow.values import TooMuchError, Values
 from doctor.readers.script.flow.weights import weights_of_objects
@@ -30,7 +31,7 @@ _ABSENT = frozenset({
 })  # fmt: skip
 _JUDGES: tuple[Callable[[Script], Iterator[Met]], ...] = (
     order_of_calls, weights_of_objects, makings_of_loss, rows_of_run, rows_apart, in_workers,
-    shapes_that_meet, states_kept, rendered_twice, accumulation,
+    shapes_that_meet, states_kept, rendered_twice, accumulation, pieces_of_models,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from doctor.base.patterns import later
 from doctor.readers.script.flow.program import named, text_of
 from doctor.readers.script.flow.seen import Met, Script
 from doctor.readers.script.flow.values import At
+from doctor.readers.script.loaded_models import loads_one_of
 
 _TOKENIZES = later(r"(?i)tok|proc")
 #: models whose tokenizers put a begin token before every text
@@ -19,6 +20,8 @@ _DEEPEST = 6
 def rendered_twice(script: Script) -> Iterator[Met]:
     """A tokenizer's call whose text is a rendered chat, also one that came through a function of the script's own."""
     if not _BEGINS.search(script.text) or "add_bos_token" in script.text:
+        return
+    if not loads_one_of(script.values.program.tree, script.text, _BEGINS):
         return
     for call in script.values.program.calls:
         if not isinstance(call.func, (ast.Name, ast.Attribute)) or not call.args:
