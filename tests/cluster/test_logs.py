@@ -26,6 +26,7 @@ from doctor.logs.read import dividing, parallel
 from doctor.logs.read.layouts import sources
 from doctor.logs.read.log import Reader, ReadSettings
 from tests.cluster.rays import Rays, ray_cluster
+from tests.commands import run_doctor
 from tests.prepared import prepared_once
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -252,8 +253,7 @@ def test_metric_lines_that_filled_a_file_travel(
 )
 def test_wrong_use_is_told(real: Path, options: tuple[str, ...], words: str) -> None:
     pytest.importorskip("ray")
-    command = [sys.executable, "-m", "doctor", "postmortem", str(real), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    done = run_doctor("postmortem", str(real), *options, cwd=real.parent)
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 

@@ -23,6 +23,7 @@ from doctor.cluster.sampling import Gathered
 from doctor.readers.patient.carry import carry
 from doctor.run.folder import HOST_VARIABLE, Events, RunDir, host_name, read_rows
 from tests.cluster.rays import Rays, ray_cluster
+from tests.commands import run_doctor
 from tests.facts.environments import interpreter
 from tests.monitors.conftest import spanned_s, wait_for
 from tests.nvml import build_standin, scenario_env, shared_directory
@@ -212,9 +213,7 @@ def test_without_a_cluster_this_machine_is_sampled_and_the_run_goes_on(tmp_path:
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
-    done = subprocess.run(
-        [*DOCTOR, "monitor", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_doctor("monitor", *words, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert said in " ".join(done.stderr.split())
 
@@ -293,9 +292,7 @@ def test_the_report_of_a_shared_folder_tells_both_nodes(collected: tuple[RunDir,
 
 
 def report(path: Path) -> Any:
-    done = subprocess.run(
-        [*DOCTOR, "report", str(path), "--format", "json"], capture_output=True, text=True, timeout=240, check=False
-    )
+    done = run_doctor("report", str(path), "--format", "json", cwd=path.parent, timeout=240)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -303,11 +300,10 @@ def report(path: Path) -> Any:
 @pytest.mark.process
 def test_a_folder_that_cannot_be_written_stops_no_command(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    words = [*DOCTOR, "monitor", "--collect", str(tmp_path / "file" / "run")]
-    done = subprocess.run([*words, "--during-run", "--", "sh", "-c", "exit 9"], capture_output=True, text=True,
-                          timeout=60, check=False)  # fmt: skip
+    words = ("monitor", "--collect", str(tmp_path / "file" / "run"))
+    done = run_doctor(*words, "--during-run", "--", "sh", "-c", "exit 9", cwd=tmp_path)
     assert (done.returncode, "without the doctor" in done.stderr) == (9, True)
-    assert subprocess.run([*words, "--for", "2s"], capture_output=True, timeout=60, check=False).returncode == 2
+    assert run_doctor(*words, "--for", "2s", cwd=tmp_path).returncode == 2
 
 
 def test_machines_of_one_name_get_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
