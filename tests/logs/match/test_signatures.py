@@ -11,11 +11,9 @@ from doctor.catalogue.index import cache_folder, load
 from doctor.catalogue.malformed import CatalogueError
 from doctor.catalogue.signature import Signature
 from doctor.logs.match import signatures
-from doctor.logs.match.lint import lint
 from doctor.logs.match.matcher import Compiled, Matcher
 from doctor.logs.match.signatures import compiled, from_json, load_signatures, to_json
 from doctor.logs.read.streams import open_stream
-from tests.each import for_each
 
 CATALOGUE = load_signatures()
 PROJECT = Path(__file__).parents[3]
@@ -73,11 +71,6 @@ def test_a_signature_that_cannot_be_searched_is_named(pattern, reason, tmp_path,
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(CatalogueError, match=f"{name}.area.problem: signature 0 .*{reason}"):
         load_signatures({name: Path(package)})
-
-
-@for_each("compiled", ((f"{one.problem_id}-{one.index}", one) for one in CATALOGUE))
-def test_signatures_of_the_catalogue_have_no_faults(compiled) -> None:
-    assert lint(compiled.signature) == []
 
 
 def test_no_signature_is_tried_again_and_again_on_what_it_does_not_match(tmp_path: Path, monkeypatch) -> None:
