@@ -59,7 +59,8 @@ def rule(
 #: names that other stacks give to TRL's metrics, as their published sources print them: veRL and Trinity-RFT
 #: (``actor/``, ``critic/``), OpenRLHF (``policy_loss``), Megatron (``lm loss``), older TRL (``completion_length``),
 #: slime and Miles (``train/``, ``rollout/``), prime-rl (capitals), NeMo-RL, SkyRL, AReaL (``actor/update/``),
-#: open-instruct (``debug/``), tinker-cookbook (``optim/``)
+#: open-instruct (``debug/``, ``val/``: https://github.com/allenai/open-instruct/blob/main/open_instruct/grpo_utils.py),
+#: tinker-cookbook (``optim/``)
 ALIASES: dict[str, str] = {
     "actor/pg_loss": "loss",
     "policy_loss": "loss",
@@ -168,6 +169,13 @@ ALIASES: dict[str, str] = {
     "policy/rollout_train_logprobs_abs_diff_mean": "sampling/sampling_logp_difference/mean",
     "policy/rollout_train_logprobs_abs_diff_mean:mean": "sampling/sampling_logp_difference/mean",
     "debug/vllm_vs_local_logprob_diff_mean": "sampling/sampling_logp_difference/mean",
+    "objective/scores": "reward",
+    "loss/policy_avg": "loss",
+    "optim/grad_norm": "grad_norm",
+    "policy/entropy_avg": "entropy",
+    "policy/clipfrac_avg": "clip_ratio/region_mean",
+    "val/sequence_lengths": "completions/mean_length",
+    "val/tis_clipfrac": "sampling/truncated_share",
     "train/log_prob_mean_abs_diff": "sampling/sampling_logp_difference/mean",
     "train/model_output_mean_abs_diff": "sampling/output_difference/mean",
     "model_output_mean_abs_diff": "sampling/output_difference/mean",

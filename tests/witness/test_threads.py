@@ -23,13 +23,15 @@ PREPARED = prepared_once()
 #: share of its calls a policy writes in vain (that they fail all the while is told, see below); results of tools in
 #: a form of one's own; a run that begins anew though it was to go on; metrics of two roles, and a KL that is 0.015
 #: over all updates and should be 0 in the first; a trainer's steps beside those of another process; answers of an
-#: engine without any run around them; and a table of episodes under the name of a log, which is read as a table
-#: where it is named as one (tests/rollouts)
+#: engine without any run around them; a reward that is lost in fewer than ten steps at the end, or falls for twenty;
+#: another rotary embedding in the engine, of 0.002 a token; a gap under a name of its author's own; and a table of
+#: episodes under the name of a log, which is read as a table where it is named as one (tests/rollouts)
 MISSED = {
     "rllm-kl-always-zero", "openagentrl-tool-calls-undecoded", "torl-sandbox-placeholder",
     "ssp-old-logprobs-after-update",
     "rlinf-kl-not-zero-at-first", "benchflow-no-action-graded", "primerl-trainer-ahead",
     "sglang-garbled-small-buckets",
+    "primerl-gibberish-after-rise", "halo-abort-at-sync", "vllm-olmo3-sliding-rope", "areno-routes-misaligned",
 }  # fmt: skip
 
 #: a symptom is named in place of the cause, or before it

@@ -40,6 +40,8 @@ _CORR = "rollout_corr/"
 #:   (https://verl.readthedocs.io/en/latest/faq/faq.html): the bound is three times the first
 #: - they correlate by 0.998 then, by "0.9x" with a head in another precision (https://arxiv.org/abs/2506.13585), by 0.6
 #:   with experts that are not replayed (https://github.com/verl-project/verl/issues/5392)
+#: - weights of single tokens are cut at 2 (open-instruct, `truncated_importance_sampling_ratio_cap`), that is where log
+#:   probabilities differ by ln 2: a share of 0.15 of them alone makes a mean difference of 0.1
 #: TRL's own mean ratio has no such bounds: a ratio per sequence is far below 1 for long answers, whatever is well
 LEVELS = {
     _CORR + "rollout_is_mean": Bounds(0.5, 2.0),
@@ -52,6 +54,7 @@ LEVELS = {
     "training/rollout_actor_probs_pearson_corr": Bounds(0.95, _ANY),
     "sampling/sampling_logp_difference/mean": Bounds(-_ANY, 0.1),
     "sampling/probability_error": Bounds(-_ANY, 1.05),
+    "sampling/truncated_share": Bounds(-_ANY, 0.15),
 }
 LEVEL_STEPS = 5
 

@@ -12,8 +12,8 @@ from doctor.logs.metrics.wanted import is_wanted
 
 #: metrics that compare what both sides give the same tokens; the age of samples (`sampling/staleness`) is none of them
 _COMPARED = (
-    "sampling/sampling_logp", "sampling/importance_", "sampling/prob", "sampling/output_", "rollout_corr/",
-    "training/rollout_",
+    "sampling/sampling_logp", "sampling/truncated_share", "sampling/importance_", "sampling/prob", "sampling/output_",
+    "rollout_corr/", "training/rollout_",
     "inference/", "witness/logp_gap",
 )  # fmt: skip
 
