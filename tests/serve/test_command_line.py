@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import run_doctor
 from tests.homes import with_cache
 
 pytestmark = pytest.mark.process
@@ -60,15 +61,13 @@ def environment(site: Path, **variables: str) -> dict[str, str]:
     """Without GPUs, keys or settings of whoever runs the tests."""
     return {
         "PATH": os.environ["PATH"], "HOME": str(with_cache(site.parent)), "PYTHONPATH": str(site), "LANG": "C.UTF-8",
-        **variables,
+        "LC_ALL": "C.UTF-8", **variables,
     }  # fmt: skip
 
 
 def serve(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        argv("--python", sys.executable, *words), cwd=site.parent, env=environment(site, **variables), text=True,
-        capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    only = environment(site, **variables)
+    return run_doctor("serve", "--python", sys.executable, *words, cwd=site.parent, only=only)
 
 
 @pytest.mark.parametrize(

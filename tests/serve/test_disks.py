@@ -13,9 +13,10 @@ import pytest
 
 from doctor.run.folder import RunDir
 from doctor.serve.watch import Watch
+from tests.commands import run_doctor
 from tests.failing_disk import failing_disk
 from tests.monitors.test_console import ALL, small
-from tests.serve.test_command_line import argv, environment, site
+from tests.serve.test_command_line import environment, site
 
 __all__ = ["site", "small"]  # fixtures
 
@@ -23,11 +24,8 @@ pytestmark = pytest.mark.process
 
 
 def serve(site: Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        argv("--python", sys.executable, "--model", "m"), cwd=folder, text=True, capture_output=True, timeout=120,
-        env=environment(site, PLAY="prints", XDG_STATE_HOME=str(site.parent / "state"), **variables), check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    only = environment(site, PLAY="prints", XDG_STATE_HOME=str(site.parent / "state"), **variables)
+    return run_doctor("serve", "--python", sys.executable, "--model", "m", cwd=folder, only=only)
 
 
 def lives(done: subprocess.CompletedProcess[str]) -> None:
