@@ -213,6 +213,11 @@ def run(argv: list[str]) -> int:
         if exc.errno == errno.ENAMETOOLONG and str(exc.filename) in argv:  # of no file, whoever looks for it
             _show(click.UsageError(f"`{str(exc.filename)[:80]}...`: {exc.strerror}"), argv)
             return USAGE
+        from doctor.cli.runs import no_folder_here
+
+        if (reason := no_folder_here()) is not None:
+            _show(click.UsageError(f"the current folder cannot be used: {reason}"), argv)
+            return USAGE
         if exc.errno not in FULL:
             return _crashed(argv)
         with suppress(OSError):

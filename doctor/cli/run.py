@@ -17,7 +17,7 @@ import click
 from doctor.base.json_text import json_text
 from doctor.cli import options
 from doctor.cli.run_words import Voice
-from doctor.cli.runs import bare, last_of, new_run, short
+from doctor.cli.runs import bare, last_of, new_run, no_folder_here, short
 from doctor.run.disk import identity, lost, refusal
 from doctor.run.folder import host_name
 from doctor.run.guard_stop import exit_code
@@ -66,6 +66,9 @@ def command(words: tuple[str, ...], **chosen: Any) -> int:
         raise click.UsageError("give the command to run: doctor run -- accelerate launch train_grpo.py")
     if chosen["gate"] and chosen["no_check"]:
         raise click.UsageError("--gate needs the check that --no-check skips")
+    if (reason := no_folder_here()) is not None and not (chosen["gate"] or chosen["rehearse"]):
+        Voice(options.spoken()).say("no_folder", reason=reason)
+        return bare(words)
     settings = options.user_settings(Path.cwd(), chosen["ignore"])
     voice = Voice(options.language(chosen["lang"], settings))
     checked = None if chosen["no_check"] else _check(words, settings, voice)

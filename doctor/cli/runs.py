@@ -118,6 +118,15 @@ def last_of(path: Path) -> str:
     return short(path)
 
 
+def no_folder_here() -> str | None:
+    """Why the working directory cannot be used (it was removed, its disk has gone); None where it can."""
+    try:
+        Path.cwd()
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return None
+
+
 def bare(words: tuple[str, ...]) -> int:
     """Become the command, so that its signals and its exit code are its own; a code only where it cannot be started."""
     for stream in (sys.stdout, sys.stderr):

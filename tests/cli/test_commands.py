@@ -184,6 +184,26 @@ def test_what_pythons_start_adds_to_the_environment_reaches_no_command(given: di
 
 
 @pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "code", "out", "told"),
+    [
+        ("run -- sh -c 'echo hi; exit 4'", 4, b"hi\n", b"runs without the doctor"),
+        ("check", 2, b"", b"the current folder cannot be used"),
+        ("run --gate -- sh -c 'echo hi'", 2, b"", b"the current folder cannot be used"),
+    ],
+)
+def test_in_a_folder_that_was_removed_the_command_runs_and_nothing_else_does(
+    tmp_path: Path, words: str, code: int, out: bytes, told: bytes
+) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    line = f"cd {gone}; rmdir {gone}; exec {sys.executable} -m doctor {words}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (code, out), done.stderr
+    assert told in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("words", ["list", "list --format json", "explain VLL001"])
 def test_reader_that_leaves_early_is_no_error(tmp_path: Path, words: str) -> None:
     done = subprocess.run(
