@@ -12,15 +12,26 @@ from pathlib import Path
 
 from doctor.base.fact import Context
 from doctor.base.record import record, replace
+from doctor.catalogue.bites import stage_of
 from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, crash_of
-from doctor.catalogue.problem import INFO
+from doctor.catalogue.problem import ERROR, INFO
 from doctor.facts.script import Script
 
 #: who found a finding, as the report names them
 CHECK, REHEARSAL = "check", "rehearsal"
 #: areas of problems that a machine has, whatever runs on it
 _OF_MACHINE = frozenset({"cuda", "flash_attn", "gpu", "host", "hub", "memory", "nccl"})
+#: areas of problems that end the run before its first step or never: a rehearsal starts and loads as the run does
+_BEFORE_STEPS = frozenset({"accelerate", "deepspeed", "launch", "peft", "python", "transformers"})
+_STAGES = frozenset({"start", "load"})
+#: what a rehearsal left out or replaced because this machine lacks it: passing without it shows nothing
+_ABSENT = frozenset(
+    {"not_here", "no_engine", "server", "own_server", "attention", "liger", "hub_kernels", "quantised_loading",
+     "optimizer_of_gpu", "compile"}
+)  # fmt: skip
+PAST = "the rehearsal went past the place where it would have ended the run"
 #: seconds that a rehearsal which has ended waits for the check
 _PATIENCE_S = 20.0
 
@@ -86,3 +97,18 @@ def together(rehearsed: Iterable[Finding], checked: Iterable[Finding]) -> tuple[
     seen = {each.problem.id for each in merged}
     alone = (each for name, found in statically.items() if name not in seen for each in found)
     return (*merged, *(replace(each, detectors=(CHECK,)) for each in alone))
+
+
+def disproved(finding: Finding, entry: Entry | None, left_out: Iterable[str]) -> bool:
+    """Whether a rehearsal that made its steps and ended well has shown that a problem of the check is not there.
+
+    Args:
+        finding: of the check.
+        entry: of its problem in the catalogue.
+        left_out: keys of what the rehearsal left out.
+
+    """
+    if entry is None or finding.severity is not ERROR or not entry.ends_run or _ABSENT.intersection(left_out):
+        return False
+    stage = stage_of(entry.id, {entry.id: entry.bites} if entry.bites else {}, ends_run=entry.ends_run)
+    return finding.problem.area in _BEFORE_STEPS and stage in _STAGES

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from doctor.catalogue.finding import Finding
+from doctor.catalogue.index import Entry as CatalogueEntry
 from doctor.catalogue.index import load
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
 from doctor.catalogue.problem import ERROR
@@ -19,7 +20,7 @@ from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.deepspeed import checkpoint_of_empty_shards
 from doctor.checks.launch import rehearsal_not_finished
 from doctor.checks.nccl.collectives import peer_connection_lost
-from doctor.checks.numerics import margins_stay_zero, trains_other_than_asked
+from doctor.checks.numerics import first_step_contradicts_its_data, margins_stay_zero, trains_other_than_asked
 from doctor.checks.perf import reward_call_slow
 from doctor.checks.rl import (
     reward_does_not_judge,
@@ -33,9 +34,9 @@ from doctor.logs.capsules import looks
 from doctor.monitors.guard.first_step import FILE as INVENTORY
 from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
-from doctor.rehearse.beside import together
+from doctor.rehearse.beside import PAST, disproved, together
 from doctor.rehearse.left import waits_for_who_left
-from doctor.rehearse.record import Entry, Rehearsed, phases
+from doctor.rehearse.record import Entry, Rehearsed, left_out, phases
 from doctor.rehearse.session import Session
 from doctor.run.folder import RunDir
 
@@ -77,9 +78,10 @@ def judged(session: Session, ignored: Iterable[Ignored] = (), language: str = "e
     findings = (*seen, *own)
     if failed is not None and not any(each.severity is ERROR for each in findings):
         findings = (*findings, _failed(session, failed))
-    findings = together(findings, _checked(session))
+    checked, past = _checked(session, {each.id: each for each in entries})
+    findings = together(findings, checked)
     crashed = (*_crashes(session.rehearsed), *(outcome.crashed if outcome else ()), *session.checked.crashed)
-    skipped = outcome.skipped if outcome else ()
+    skipped = (*(outcome.skipped if outcome else ()), *past)
     number = outcome.checks_run if outcome else len(phases(session.rehearsed))
     whole = suppress(Outcome(findings, skipped, crashed, number, session.seconds), ignored, session.checked.script)
     target = Subject(argv=session.argv, run_dir=str(session.run.path), summary=died.target.summary if died else ())
@@ -129,7 +131,9 @@ def _own(session: Session) -> Iterator[Finding]:
         yield rehearsal_not_finished.no_steps()
     yield from map(checkpoint_of_empty_shards.of_rehearsal, done.of("saved_empty")[:1])
     yield from _rewards(done)
-    yield from trains_other_than_asked.of_inventory(inventory_of(session.run))
+    asked = tuple(trains_other_than_asked.of_inventory(inventory_of(session.run)))
+    yield from asked
+    yield from _contradictions(done, asked)
     same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])
     yield from [] if same is None else [same]
     for each in done.of("resume_own")[:1]:
@@ -140,6 +144,21 @@ def _own(session: Session) -> Iterator[Finding]:
         told = template_rewrites_history.of_rehearsal(each)
         yield from [] if told is None else [told]
     yield from _unmoved(session)
+
+
+def _contradictions(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Finding]:
+    """What the gradients of the first steps show; what the inventory has told already is not told again."""
+    judge, asked = first_step_contradicts_its_data, trains_other_than_asked
+    messages = [each.message for each in told]
+    by_process: dict[int, list[Entry]] = {}
+    for each in done.of("outputs"):
+        by_process.setdefault(each["pid"], []).append(each)
+    for entries in list(by_process.values())[:1]:
+        yield from judge.of_outputs(entries, shifted=asked.SHIFTED in messages, padded=asked.PADDED in messages)
+    for kind, judged_by in (("ratio", judge.of_ratio), ("clearing", judge.of_clearing)):
+        found = [judged_by(each) for each in done.of(kind)[:1]]
+        yield from (each for each in found if each is not None)
+    yield from map(judge.of_contract, done.of("contract")[:2])
 
 
 def _unmoved(session: Session) -> Iterator[Finding]:
@@ -159,12 +178,21 @@ def _unmoved(session: Session) -> Iterator[Finding]:
             yield from [] if found is None else [found]
 
 
-def _checked(session: Session) -> tuple[Finding, ...]:
-    """What the check says, of a framework's workers only what it says of the configuration that was rehearsed."""
-    found = session.checked.findings
-    if session.rehearsed.of("parts"):
-        return tuple(each for each in found if each.problem.area in _CONFIGURED)
-    return found if session.ended else ()
+def _checked(
+    session: Session, entries: Mapping[str, CatalogueEntry]
+) -> tuple[tuple[Finding, ...], tuple[Skipped, ...]]:
+    """What the check says, and what of it the rehearsal has disproved.
+
+    Of a framework's workers only what it says of the configuration that was rehearsed.
+    """
+    found, done = session.checked.findings if session.ended else (), session.rehearsed
+    if done.of("parts"):
+        return tuple(each for each in found if each.problem.area in _CONFIGURED), ()
+    if session.failed is not None or session.late is not None or not done.finished:
+        return found, ()
+    missing = {each.why for each in left_out(done)}
+    past = [each for each in found if disproved(each, entries.get(each.problem.id), missing)]
+    return tuple(each for each in found if each not in past), tuple(Skipped(each.problem.id, PAST) for each in past)
 
 
 def _adapters(done: Rehearsed) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ _PLACES = {
     "torch.optim.optimizer": ("loops", "attach"),
     "torch.autograd": ("loops", "backwards"),
     "torch.nn.modules.module": ("loops", "modules"),
+    "torch.nn.functional": ("contracts", "attach"),
     "torch.serialization": ("saved", "torch_files"),
     "safetensors": ("saved", "safetensors_files"),
     "wandb": ("outside", "trackers"),

@@ -13,6 +13,7 @@ import random
 from typing import Any, Optional
 
 from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.relations import ratios
 from doctor.monitors.rehearse.settings import settings
 
 _SEED = 7
@@ -25,6 +26,7 @@ def attach(module: Any) -> None:
     @functools.wraps(original)
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
         _add(self, args, kwargs)
+        ratios.generated()
         with journal.phase("generation"):
             return original(self, *args, **kwargs)
 

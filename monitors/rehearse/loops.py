@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import journal, loop_inventory, moved
+from doctor.monitors.rehearse import cleared, journal, loop_inventory, moved, outputs
+from doctor.monitors.rehearse.relations import ratios
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -47,10 +48,12 @@ def attach(module: Any) -> None:
     if before is not None:
         before(_stepping)
     register(_stepped)
+    cleared.attach(getattr(module, "Optimizer", None))
 
 
 def modules(module: Any) -> None:
     """Take the inventory of a loop's first step."""
+    cleared.attach(module.Module)
     loop_inventory.attach(module, wanted=lambda: not Current.training)
 
 
@@ -63,6 +66,8 @@ def backwards(module: Any) -> None:
         _Loop.backwards += 1
         if _Loop.backwards == _BACKWARDS and not _Loop.steps:
             journal.once("backwards", "backwards", count=_BACKWARDS)
+        cleared.backward()
+        ratios.look(args[0] if args else kwargs.get("tensors"))
         return original(*args, **kwargs)
 
     module.backward = backward
@@ -77,6 +82,10 @@ def _stepping(optimizer: Any, *_: Any) -> None:
     if settings().null and all(each.get("lr") is not None for each in optimizer.param_groups):
         _Loop.rates[id(optimizer)] = [each.get("lr") for each in optimizer.param_groups]
         _set_rates(optimizer, [each * 0 for each in _Loop.rates[id(optimizer)]])
+    outputs.stepping(_Loop.backwards)
+    ratios.over()
+    if not Current.training:
+        cleared.stepping(optimizer)
     loop_inventory.stepping(optimizer, of_trainer=Current.training)
     moved.used(optimizer)
     if not Current.training and not _Loop.steps.get(id(optimizer)):
@@ -94,6 +103,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
         _set_rates(optimizer, before)
     if Current.training:
         return
+    cleared.stepped(optimizer)
     made = _Loop.steps[id(optimizer)] = _Loop.steps.get(id(optimizer), 0) + 1
     journal.write("step", edge="end", step=made, loop=True)
     if made == 1:

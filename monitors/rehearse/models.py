@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Optional
 
-from doctor.monitors.rehearse import journal, kernels
+from doctor.monitors.rehearse import journal, kernels, outputs
 from doctor.monitors.rehearse.names import redirected
 
 #: arguments of a loader that say which files of a repository are meant
@@ -51,6 +51,7 @@ def weights(module: Any) -> None:
         return made
 
     owner.from_pretrained = classmethod(from_pretrained)
+    outputs.attach(module)
     _made_of_configurations(owner)
 
 

@@ -23,6 +23,7 @@ class Case:
         phase: that must break.
         options: of `doctor rehearse`.
         beside: folder of other releases beside the interpreter, "trl-0.17".
+        alone: its script holds no other case, so that what is read in it is its own.
 
     """
 
@@ -32,6 +33,7 @@ class Case:
     options: tuple[str, ...] = ()
     beside: str = ""
     variables: dict[str, str] = field(default_factory=dict)
+    alone: bool = False
 
     @property
     def well(self) -> bool:
@@ -85,6 +87,11 @@ def _drawn(name: str, finding: str = "", phase: str = "", *more: str, processes:
 def _later(name: str, finding: str = "", phase: str = "", *more: str, processes: bool = False) -> Case:
     words = (f"{PROGRAMS}/later.py", SMALL, name)
     return Case(("torchrun", *words) if processes else words, finding, phase, ("--no-resume", *more))
+
+
+def _plain(name: str, finding: str = "", phase: str = "") -> Case:
+    options = ("--no-resume",) if finding or phase else ()
+    return Case((f"{PROGRAMS}/plain/{name}.py", SMALL), finding, phase, options, alone=True)
 
 
 def _of_loop(name: str, finding: str = "") -> Case:
@@ -146,6 +153,18 @@ WELL = {
     "later-steps-both": _later("steps-both"),
     "later-saves-gathered": _later("saves-gathered", processes=True),
     "later-teacher-same": _later("teacher-same"),
+    # plain scripts, one a file
+    **{
+        f"plain-{each}": _plain(each)
+        for each in (
+            "right_sft_packed",
+            "right_dpo_smoothed",
+            "right_grpo",
+            "right_ppo",
+            "right_reward_model",
+            "right_contrastive",
+        )
+    },
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -260,4 +279,19 @@ MISTAKES = {
     "later-padding-counts": _later("padding-counts", "NUM5191"),
     "later-never-ends": _later("never-ends", "NUM5191"),
     "later-teacher-other": _later("teacher-other", phase="any"),
+    # plain scripts, one a file, written before any of them was run
+    "plain-accumulates-nothing": _plain("accumulates_nothing", "NUM2455"),
+    "plain-distill": _plain("distill_of_probabilities", "NUM2455"),
+    "plain-dpo-reference": _plain("dpo_reference_moves", "DAT3073/reference_is_policy"),
+    "plain-dpo-wrong-way": _plain("dpo_wrong_way", "DAT3073/rejected_preferred"),
+    "plain-grpo-groups": _plain("grpo_groups_across", "NUM2455"),
+    "plain-kto-labels": _plain("kto_labels_are_text", phase="any"),
+    "plain-lora-new-tokens": _plain("lora_new_tokens", "DAT3073/new_tokens_frozen"),
+    "plain-ppo-old": _plain("ppo_old_of_the_sampler", "NUM2455"),
+    "plain-reinforce": _plain("reinforce_descends", "DAT3073/reward_descended"),
+    "plain-reward-padding": _plain("reward_reads_padding", "NUM2455"),
+    "plain-sft-not-shifted": _plain("sft_not_shifted", "NUM2455"),
+    "plain-sft-packed": _plain("sft_packed_sees_all", "NUM2455"),
+    "plain-sft-padding": _plain("sft_padding_in_the_mean", "NUM2455"),
+    "plain-trainer-loss": _plain("trainer_loss_of_rows", "NUM2455"),
 }

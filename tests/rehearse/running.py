@@ -35,6 +35,7 @@ class Rehearsal:
         seconds: it took.
         said: on standard error.
         touched: files beside it that are other ones now.
+        alone: its script holds no other case; otherwise what only the check read in it may be another's.
 
     """
 
@@ -43,11 +44,13 @@ class Rehearsal:
     seconds: float
     said: str
     touched: tuple[str, ...]
+    alone: bool = False
 
     @property
     def ids(self) -> list[str]:
         """Findings that are more than notes."""
-        return [each["id"] for each in self.report["findings"] if each["severity"] != "info"]
+        told = (each for each in self.report["findings"] if each["severity"] != "info")
+        return [each["id"] for each in told if self.alone or each.get("detectors") != ["check"]]
 
     @property
     def broken(self) -> list[str]:
@@ -104,7 +107,8 @@ def rehearse(case: Case, python: Path, stage: Path, folder: Path, environment: M
     after = {**tree(work), **tree(stage)}
     touched = tuple(sorted(name for name in {*before, *after} if before.get(name) != after.get(name)))
     assert done.stdout, done.stderr
-    return Rehearsal(json.loads(done.stdout), done.returncode, time.monotonic() - began, done.stderr, touched)
+    report, seconds = json.loads(done.stdout), time.monotonic() - began
+    return Rehearsal(report, done.returncode, seconds, done.stderr, touched, case.alone)
 
 
 def tree(folder: Path) -> dict[str, str]:

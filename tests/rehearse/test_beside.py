@@ -14,16 +14,17 @@ from doctor.base.record import replace
 from doctor.catalogue.finding import Finding, Where, found
 from doctor.checks.host import shm_too_small
 from doctor.checks.numerics import trains_other_than_asked
+from doctor.checks.peft import adapter_twice
 from doctor.checks.rl import weights_do_not_follow_the_rate
 from doctor.diagnosis.schema import REPORT
 from doctor.rehearse import beside
-from doctor.rehearse.beside import CHECK, REHEARSAL, Checked, Checking, check, together
+from doctor.rehearse.beside import CHECK, PAST, REHEARSAL, Checked, Checking, check, together
 from doctor.rehearse.judge import judged
 from doctor.rehearse.report import report
 from doctor.render.html import render as page
 from doctor.render.markdown import render as markdown
 from doctor.render.words import WORDS
-from tests.rehearse.test_judge import entry, session
+from tests.rehearse.test_judge import WHOLE, entry, session
 
 MASKED = found(
     trains_other_than_asked.PROBLEM, trains_other_than_asked.MASKED, tokens=8, where=Where(file="train.py", line=3)
@@ -96,3 +97,17 @@ def test_the_check_reads_the_script_and_leaves_the_machine_aside(
     assert done.script is not None
     assert all(each.problem.area != shm_too_small.PROBLEM.area for each in done.findings)
     assert {each.where.file for each in done.findings if each.where.line == 8} == {str(script)}
+
+
+TWICE = found(adapter_twice.PROBLEM, adapter_twice.LOG_MESSAGE)
+
+
+def test_an_error_that_a_rehearsal_went_past_is_none(tmp_path: Path) -> None:
+    past = replace(session(tmp_path), checked=Checked((TWICE, MASKED)))
+    outcome = judged(past).outcome
+    assert [each.problem.id for each in outcome.findings] == ["NUM5191"], "a warning is not disproved by an end"
+    assert [(each.id, each.reason) for each in outcome.skipped] == [("PFT008", PAST)]
+    without = (*WHOLE, entry("left_out", 1, name="engine", why="no_engine", values={}))
+    for other in (session(tmp_path, code=1), session(tmp_path, WHOLE[:5]), session(tmp_path, without)):
+        told = judged(replace(other, checked=Checked((TWICE,)))).outcome
+        assert "PFT008" in [each.problem.id for each in told.findings], "it may be what ends the run"

@@ -425,6 +425,7 @@ def test_the_first_forward_that_trains_is_looked_at(
     run.mkdir()
     monkeypatch.setenv("DOCTOR_RUN_DIR", str(run))
     monkeypatch.setattr(loops.Current, "training", of_trainer)
+    monkeypatch.setattr(torch.nn.Module, "zero_grad", torch.nn.Module.zero_grad)  # as it is now, afterwards
     bare = torch.nn.Module.__call__
 
     class Model(torch.nn.Module):

@@ -1,0 +1,155 @@
+"""Judges first-step-contradicts-its-data (NUM2455), whose words stand in the TOML beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from doctor.base.evidence import Observed
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.words import words_of
+
+TOML = words_of(__name__)
+PROBLEM = TOML.problem
+
+#: tokens that must be seen, and the share of them that is the one in question
+_LEAST, _SHARE = 8, 0.95
+#: padding that counts: its share, and how many places a row, for the first may be meant as the end of the text
+_OF_PADDING, _A_ROW = 0.1, 2
+#: rows of which nothing but padding counts, at least
+_LEAST_ROWS = 2
+#: a weight that is the inverse of a number of places
+_EQUAL = 2e-3
+#: the share of places that count, above which it says little by what they are divided
+_MOST_COUNTED = 0.95
+#: ratios that are not 1: their share, of so many at least
+_OFF, _LEAST_RATIOS = 0.5, 8
+
+_Entry = Mapping[str, Any]
+
+
+def of_outputs(entries: Sequence[_Entry], *, shifted: bool = False, padded: bool = False) -> Iterator[Finding]:
+    """Judge what the loss does to the outputs of the model, in the first steps of one process.
+
+    Args:
+        entries: of the journal, as `doctor.monitors.rehearse.outputs` writes them, one a step.
+        shifted: that labels are shifted twice has been told already.
+        padded: that padding counts has been told already.
+
+    """
+    forwards = [each for entry in entries[:1] for each in entry["forwards"]]
+    if not padded:
+        yield from _padding(forwards)
+    yield from _blind(forwards)
+    if not shifted:
+        yield from _shifts(forwards)
+    yield from _leak(entries)
+    yield from _divided(entries)
+    yield from _groups(entries)
+
+
+def _padding(forwards: Sequence[_Entry]) -> Iterator[Finding]:
+    told = [each for each in forwards if each.get("padded") and each["logits"]]
+    count, counted = sum(each["padded"] for each in told), sum(each["counted"] for each in told)
+    rows = sum(each["rows"] for each in told)
+    if count >= max(_LEAST, _A_ROW * rows, _OF_PADDING * counted, 1):
+        text = f"gradient at {counted} places, at {count} of them the attention mask is 0, here and at the next place"
+        yield found(PROBLEM, TOML["padding"], count=count, counted=counted, share=_share(count, counted),
+                    evidence=_seen(text))  # fmt: skip
+
+
+def _blind(forwards: Sequence[_Entry]) -> Iterator[Finding]:
+    told = [each for each in forwards if each.get("blind") and not each["logits"]]
+    count, rows = sum(each["blind"] for each in told), sum(each["rows"] for each in told)
+    if count >= _LEAST_ROWS:
+        text = f"{count} of {rows} rows: gradient only where the attention mask is 0"
+        yield found(PROBLEM, TOML["blind"], count=count, rows=rows, evidence=_seen(text))
+
+
+def _shifts(forwards: Sequence[_Entry]) -> Iterator[Finding]:
+    """The token that is trained at a place is its own, or the one after the next."""
+    told = [each for each in forwards if each["causal"] and each.get("tokens")]
+    total = sum(each["tokens"] for each in told)
+    own, following, after = (sum(each[name] for each in told) for name in ("own", "next", "after"))
+    text = f"{total} tokens: {own} are the place's own, {following} the next one, {after} the one after it"
+    for name, count in (("own", own), ("after", after)):
+        if total >= _LEAST and count >= _SHARE * total and following <= _OFF * total:
+            yield found(PROBLEM, TOML[name], count=count, total=total, evidence=_seen(text))
+            return
+
+
+def _leak(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    for leak in (entry.get("leak") for entry in entries[:1]):
+        if leak and leak["changed"] >= _LEAST_ROWS and leak["changed"] >= _SHARE * leak["rows"]:
+            text = f"{leak['changed']} of {leak['rows']} rows: other logits in front of a token that was changed"
+            yield found(PROBLEM, TOML["leak"], **leak, evidence=_seen(text))
+
+
+def _divided(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """A mean over all places, where batches differ in their padding: the same token counts less in a longer one.
+
+    Two batches of other sizes show it; a constant is no mean.
+    """
+    told = [each for entry in entries for each in entry["forwards"] if each.get("tokens")]
+    if any(entry["generated"] for entry in entries) or not all(_of_all_places(each) for each in told):
+        return
+    padded = [each for each in told if each["tokens"] <= _MOST_COUNTED * each["places"] and each["alike"]]
+    sizes = {each["places"] for each in padded}
+    if len(sizes) > 1:
+        one = padded[0]
+        text = ", ".join(f"weight {each['least']:.3g} with {each['places']} places" for each in padded[:2])
+        yield found(PROBLEM, TOML["divided"], places=one["places"], counted=one["tokens"], evidence=_seen(text))
+
+
+def _of_all_places(forward: _Entry) -> bool:
+    """Whether the weight of a token is one over the places of the batch, with or without the last of each row."""
+    places = (forward["places"], forward["places"] - forward["rows"])
+    return any(abs(forward["least"] * each - 1) <= _EQUAL for each in places)
+
+
+def _groups(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    for groups in (entry.get("groups") for entry in entries[:1]):
+        if groups:
+            text = f"{groups['groups']} prompts with {groups['size']} answers each: sums of 0 over {groups['across']}"
+            yield found(PROBLEM, TOML["groups"], confidence=LIKELY, groups=groups["groups"], size=groups["size"],
+                        evidence=_seen(text))  # fmt: skip
+
+
+def of_ratio(entry: _Entry) -> Finding | None:
+    """Judge the ratio of new to old probabilities before the first step."""
+    if entry["values"] < _LEAST_RATIOS or entry["off"] < _OFF * entry["values"]:
+        return None
+    text = f"{entry['off']} of {entry['values']} ratios beside 1, from {entry['least']:.3g} to {entry['most']:.3g}"
+    return found(
+        PROBLEM, TOML["ratio"], confidence=LIKELY, off=entry["off"], values=entry["values"],
+        least=f"{entry['least']:.3g}", most=f"{entry['most']:.3g}", evidence=_seen(text),
+    )  # fmt: skip
+
+
+def of_clearing(entry: _Entry) -> Finding | None:
+    """Judge what a loop does with gradients between its steps."""
+    steps = entry["steps"]
+    if entry["kept"]:
+        text = "the second step's gradient begins with the first one's"
+        return found(PROBLEM, TOML["kept"], evidence=_seen(text))
+    if steps and all(backwards > 1 and lost == backwards - 1 for backwards, lost in steps):
+        backwards, lost = steps[0]
+        text = ", ".join(f"{one} backward passes, {other} cleared" for one, other in steps)
+        return found(PROBLEM, TOML["cleared"], count=lost, total=backwards, evidence=_seen(text))
+    return None
+
+
+def of_contract(entry: _Entry) -> Finding:
+    """A loss of torch that is given something else than what it takes."""
+    function = entry["function"]
+    given, takes = TOML.phrases("given")[entry["given"]], TOML.phrases("takes")[function]
+    text = f"{function}: input is {entry['given']}"
+    return found(PROBLEM, TOML["contract"], function=function, given=given, takes=takes, evidence=_seen(text))
+
+
+def _seen(text: str) -> tuple[Observed, ...]:
+    return (Observed.quoted("first step", text),)
+
+
+def _share(count: int, total: int) -> str:
+    return f"{100 * count / total:.0f} %"
