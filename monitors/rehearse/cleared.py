@@ -102,4 +102,6 @@ def stepped(optimizer: Any) -> None:
         used = next((each for each in _held(optimizer) if each.grad is not None and bool(each.grad.any())), None)
         _Loop.left = None if used is None else (used, used.grad, _version(used.grad))
     elif len(_Loop.steps) == _STEPS and len(_Loop.optimizers) == 1:
-        journal.write("clearing", steps=_Loop.steps, kept=_Loop.kept)
+        # a step that is handed a closure computes and clears inside
+        before = all(backwards for backwards, _ in _Loop.steps)
+        journal.write("clearing", steps=_Loop.steps, kept=_Loop.kept if before else 0)

@@ -26,7 +26,7 @@ def attach(module: Any) -> None:
     @functools.wraps(original)
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
         _add(self, args, kwargs)
-        ratios.generated()
+        ratios.generated(self)
         with journal.phase("generation"):
             return original(self, *args, **kwargs)
 

@@ -72,12 +72,13 @@ def _called(model: Any, args: Any, kwargs: Mapping[str, Any], output: Any) -> No
         return
     mask: Any = kwargs.get("attention_mask")
     mask = mask.detach().cpu() if getattr(mask, "shape", None) == ids.shape else None
-    seen = Forward(
-        ids.detach().cpu(), mask, ids.shape[1] - told.shape[1], causal=type(model).__name__.endswith("ForCausalLM")
-    )
+    causal = type(model).__name__.endswith("ForCausalLM")
+    seen = Forward(ids.detach().cpu(), mask, ids.shape[1] - told.shape[1], causal=causal)
     logits = getattr(output, "logits", None) is told
     if _draws(model):
         ratios.over()
+    elif causal:
+        ratios.trains(model)
     told.register_hook(functools.partial(_flowed, seen, told.detach() if logits else None))
     _Seen.forwards.append(seen)
     if logits and _Seen.leak is None:

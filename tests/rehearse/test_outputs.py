@@ -31,6 +31,7 @@ def journal(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(outputs._Seen, "over", False)
     monkeypatch.setattr(ratios.Looked, "over", False)
     monkeypatch.setattr(ratios.Looked, "generated", True)
+    monkeypatch.setattr(ratios.Looked, "answered", set())
     monkeypatch.setattr(contracts._Calls, "made", {})
     for name, value in (("optimizers", set()), ("steps", []), ("backwards", 0), ("cleared", 0), ("kept", 0)):
         monkeypatch.setattr(cleared._Loop, name, value)
@@ -99,6 +100,11 @@ def distilled(logits: Any, _: Any, mask: Any) -> Any:
     return (soft * mask).sum() / mask.sum()
 
 
+def flattened(logits: Any, ids: Any, mask: Any) -> Any:
+    """A penalty of all logits, those of padding too."""
+    return right(logits, ids, mask) + 1e-2 * torch.logsumexp(logits, -1).pow(2).mean()
+
+
 def penalised(logits: Any, ids: Any, mask: Any) -> Any:
     entropy = -(logits.softmax(-1) * logits.log_softmax(-1)).sum(-1)
     return right(logits, ids, mask) - 0.01 * (entropy * mask).sum()
@@ -113,7 +119,7 @@ def test_what_a_loss_trains_is_told_whoever_computes_it() -> None:
 
 
 def test_right_losses_and_those_without_targets_are_left_alone() -> None:
-    for loss in (right, of_rows, distilled, penalised):
+    for loss in (right, of_rows, distilled, penalised, flattened):
         first, second = seen(loss, *batch(20, 9, 15, 13)), seen(loss, *batch(9, 14, 12, 7, width=14))
         assert said(first, second) == [], loss.__name__
     assert said(seen(unshifted, *batch(20, 9, 15, 13), causal=False)) == [], "a model that predicts masked tokens"
@@ -167,8 +173,10 @@ def test_advantages_that_cancel_over_other_rows_than_a_prompt_s_answers_are_told
         assert "not over the 4 answers of each prompt" in headline
         own = policy(rewards, centred((2, 4), 1), per_answer=per_answer)
         assert said(seen(own, ids, mask), generated=True) == []
-    for advantages in (lambda given: given, lambda given: given - given.mean()):  # no baseline, one of the batch
-        assert said(seen(policy(rewards, advantages), ids, mask), generated=True) == []
+    solved = torch.tensor([1.0, 1, 1, 1, 0, 0, 0, 0])  # sums over rows apart are 0 as well
+    for given in (rewards, solved):
+        for advantages in (lambda each: each, lambda each: each - each.mean()):  # no baseline, one of the batch
+            assert said(seen(policy(given, advantages), ids, mask), generated=True) == []
 
 
 def test_rows_that_are_read_in_the_padding_alone_are_told() -> None:
@@ -199,6 +207,15 @@ def test_a_ratio_beside_1_before_any_step_is_told(journal: list[dict[str, Any]])
         loss.backward()
         assert [each["values"] for each in journal] == [32]
         assert len([each for each in map(judge.of_ratio, journal) if each is not None]) == count
+
+
+def test_only_answers_of_the_policy_itself_have_its_old_probabilities() -> None:
+    policy, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    ratios.generated(policy)
+    ratios.trains(policy)
+    assert not ratios.Looked.over
+    ratios.trains(other)
+    assert ratios.Looked.over
 
 
 def test_other_exponentials_are_no_ratio(journal: list[dict[str, Any]]) -> None:
@@ -240,7 +257,7 @@ def trains(order: str, *, optimizers: int = 1, moves: bool = False) -> None:
         ("zbbszbbs", {}, ""), ("bszbsz", {}, ""), ("bsnbs", {}, ""), ("zbszbs", {}, ""),
         ("zbzbszbzbs", {"moves": True}, ""),
         ("zbzbszbzbs", {"optimizers": 2}, ""),
-        ("zbzbszbs", {}, ""),
+        ("zbzbszbs", {}, ""), ("sbsb", {}, ""),
     ],
 )  # fmt: skip
 def test_what_a_loop_does_with_its_gradients(

@@ -23,6 +23,8 @@ _UNLIKE = ("inputs_embeds", "past_key_values", "pixel_values", "decoder_input_id
 #: logits that differ by more than this share of their spread are other ones, whatever the order of sums
 _DIFFERS = 1e-2
 _LEAST_ROWS = 2
+#: an engine that gathers weights for a forward pass is not asked for one in the middle of its step
+_ENGINE = "deepspeed.runtime.engine"
 
 
 class Leak:
@@ -85,7 +87,9 @@ class Leak:
 
 def of_call(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], seen: Forward) -> Optional[Leak]:
     """The call, where it can be repeated: of a causal model of Transformers as a whole, in a run of one process."""
-    alone = int(os.environ.get("WORLD_SIZE") or 1) == 1
+    distributed: Any = sys.modules.get("torch.distributed")
+    joined = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    alone = int(os.environ.get("WORLD_SIZE") or 1) == 1 and not joined and _ENGINE not in sys.modules
     named = type(model).__name__.endswith("ForCausalLM") and type(model).__module__.startswith("transformers.")
     if not alone or not named or any(kwargs.get(name) is not None for name in _UNLIKE) or len(args) > 1:
         return None

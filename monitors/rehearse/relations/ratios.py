@@ -27,11 +27,20 @@ class Looked:
 
     over: ClassVar[bool] = False
     generated: ClassVar[bool] = False
+    #: a parameter of each model that generated, by identity
+    answered: ClassVar[set[int]] = set()
 
 
-def generated() -> None:
+def generated(model: Any) -> None:
     """A model of this process generates: what is trained on may be its own answers."""
     Looked.generated = True
+    Looked.answered.add(id(next(model.parameters(), None)))
+
+
+def trains(model: Any) -> None:
+    """A model trains: of answers that another one gave, the old probabilities are that one's."""
+    if id(next(model.parameters(), None)) not in Looked.answered:
+        over()
 
 
 def over() -> None:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Optional
 if TYPE_CHECKING:
     from doctor.monitors.rehearse.relations.forwards import Forward
 
-#: what a sum of weights may be beside 0, as a share of the sum of their sizes
-_CENTRED = 0.01
+#: what a sum of weights may be beside 0, as a share of the sum of their sizes: over the answers of one prompt, and over
+#: others, where weights that are centred over the whole batch must not look so by chance
+_CENTRED, _CENTRED_ACROSS = 0.02, 2e-4
+#: share of the rows whose weights must be other ones: of rewards that are 0 and 1 many sums are 0
+_UNLIKE = 0.75
 #: weights that are the same, but for rounding
 _ALIKE = 1e-3
 #: groups and answers of one that must be there for their sums to tell anything
@@ -55,7 +58,8 @@ def _of_padding(seen: Forward, width: int) -> dict[str, int]:
     real = seen.mask[:, seen.first :] != 0
     following = real.roll(-1, 1)
     following[:, -1] = False
-    padding = seen.active & ~real & ~following
+    trained = seen.active if seen.target is None else seen.target >= 0  # a penalty of all logits trains no token
+    padding = trained & ~real & ~following
     rows = (seen.active & ~real).any(1) & ~(seen.active & real).any(1)
     return {"padded": int(padding.sum()), "blind": int(rows.sum()), "width": width, "masked": int((~real).sum())}
 
@@ -77,10 +81,12 @@ def of_groups(forwards: Sequence[Forward]) -> Optional[dict[str, Any]]:
             continue
         size, rows = min(sizes), len(seen.ids)
         both = (_mean(seen), seen.weight.sum(1))  # divided by the tokens of all answers, or by those of each
-        if any(_centred(weight, groups) for weight in both):
+        if any(_centred(weight, groups, _CENTRED) for weight in both) or not _unlike(both[0]):
             continue
         for name, across in _others(rows, size, len(groups)).items():
-            if any(_centred(weight, across) for weight in both) and _as_sets(across) != _as_sets(groups):
+            if any(_centred(weight, across, _CENTRED_ACROSS) for weight in both) and _as_sets(across) != _as_sets(
+                groups
+            ):
                 return {"groups": len(groups), "size": size, "across": name}
     return None
 
@@ -117,9 +123,16 @@ def _as_sets(groups: Sequence[Sequence[int]]) -> set[frozenset[int]]:
     return {frozenset(each) for each in groups}
 
 
-def _centred(weight: Any, groups: Sequence[Sequence[int]]) -> bool:
+def _unlike(weight: Any) -> bool:
+    """Whether most rows have a weight that no other row has, whatever its sign."""
+    scale = float(weight.abs().max())
+    found = {round(abs(float(each)) / scale, 3) for each in weight}
+    return len(found) >= _UNLIKE * len(weight)
+
+
+def _centred(weight: Any, groups: Sequence[Sequence[int]], tolerance: float) -> bool:
     """Whether the weights of each group cancel, and none of them is of one answer or of none that counts."""
     if any(len(each) < _LEAST_OF_GROUP for each in groups):
         return False
     sums = [(float(weight[each].sum()), float(weight[each].abs().sum())) for each in groups]
-    return all(abs(total) <= _CENTRED * size for total, size in sums) and sum(size > 0 for _, size in sums) > 1
+    return all(abs(total) <= tolerance * size for total, size in sums) and sum(size > 0 for _, size in sums) > 1
