@@ -49,13 +49,18 @@ def of_outputs(entries: Sequence[_Entry], *, shifted: bool = False, padded: bool
 
 
 def _padding(forwards: Sequence[_Entry]) -> Iterator[Finding]:
-    told = [each for each in forwards if each.get("padded") and each["logits"]]
-    count, counted = sum(each["padded"] for each in told), sum(each["counted"] for each in told)
+    told = [each for each in forwards if each["logits"] and _padded(each)]
+    count, counted = sum(map(_padded, told)), sum(each["counted"] for each in told)
     rows = sum(each["rows"] for each in told)
     if count >= max(_LEAST, _A_ROW * rows, _OF_PADDING * counted, 1):
-        text = f"gradient at {counted} places, at {count} of them the attention mask is 0, here and at the next place"
+        text = f"gradient at {counted} places, at {count} of them for a target that is padding"
         yield found(PROBLEM, TOML["padding"], count=count, counted=counted, share=_share(count, counted),
                     evidence=_seen(text))  # fmt: skip
+
+
+def _padded(forward: _Entry) -> int:
+    """Places that count and are padding: by the attention mask, or by what stands there behind an end."""
+    return int(max(forward.get("padded", 0), forward.get("behind", 0)))
 
 
 def _blind(forwards: Sequence[_Entry]) -> Iterator[Finding]:

@@ -73,7 +73,8 @@ def _called(model: Any, args: Any, kwargs: Mapping[str, Any], output: Any) -> No
     mask: Any = kwargs.get("attention_mask")
     mask = mask.detach().cpu() if getattr(mask, "shape", None) == ids.shape else None
     causal = type(model).__name__.endswith("ForCausalLM")
-    seen = Forward(ids.detach().cpu(), mask, ids.shape[1] - told.shape[1], causal=causal)
+    pad, ends = _special(model)
+    seen = Forward(ids.detach().cpu(), mask, ids.shape[1] - told.shape[1], causal=causal, pad=pad, ends=ends)
     logits = getattr(output, "logits", None) is told
     if _draws(model):
         ratios.over()
@@ -83,6 +84,17 @@ def _called(model: Any, args: Any, kwargs: Mapping[str, Any], output: Any) -> No
     _Seen.forwards.append(seen)
     if logits and _Seen.leak is None:
         _Seen.leak = leaks.of_call(model, args, kwargs, seen)
+
+
+def _special(model: Any) -> tuple[Optional[int], frozenset[int]]:
+    """The padding token of a model, and the tokens that end its answers."""
+    owners = (getattr(model, "generation_config", None), getattr(model, "config", None))
+    pads = [getattr(each, "pad_token_id", None) for each in owners]
+    ends = [getattr(each, "eos_token_id", None) for each in owners]
+    flat = (one for each in ends for one in (each if isinstance(each, (list, tuple)) else [each]))
+    return next((each for each in pads if isinstance(each, int)), None), frozenset(
+        each for each in flat if isinstance(each, int)
+    )
 
 
 def _draws(model: Any) -> bool:

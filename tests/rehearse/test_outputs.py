@@ -141,6 +141,23 @@ def test_a_loss_that_is_divided_by_the_padding_too_shows_in_two_batches_of_other
     assert said(one, other, generated=True) == [], "a constant of a policy gradient"
 
 
+def test_what_stands_behind_the_end_of_an_answer_is_padding_without_a_mask_too() -> None:
+    ids, mask = batch(20, 9, 15, 13)
+    ids = torch.where((torch.arange(20) == mask.sum(1, keepdim=True) - 1), 39, ids)
+    behind = (torch.arange(20) >= mask.sum(1, keepdim=True)).long()
+
+    def of(kept: Any) -> Forward:
+        logits = torch.randn(4, 20, WORDS, requires_grad=True)
+        told = Forward(ids, torch.ones_like(mask), 0, causal=True, pad=0, ends=frozenset({39}))
+        logits.register_hook(lambda gradient: outputs._flowed(told, logits.detach(), gradient))
+        right(logits, ids, kept).backward()
+        return told
+
+    (headline,) = said(of(behind), generated=True)
+    assert headline.startswith("100 % of the places that count for the loss are padding")
+    assert said(of(mask), generated=True) == []
+
+
 def test_weights_are_those_of_the_loss() -> None:
     ids, mask = batch(20, 9, 15, 13)
     told = seen(lambda logits, ids, mask: -3 * right(logits, ids, mask), ids, mask)
@@ -276,6 +293,8 @@ def test_functions_that_are_given_something_else(journal: list[dict[str, Any]]) 
         ("kl_div", log, 0), ("kl_div", soft, 1), ("nll_loss", log, 0), ("nll_loss", soft, 1), ("nll_loss", logits, 1),
         ("cross_entropy", logits, 0), ("cross_entropy", log, 0), ("cross_entropy", soft, 1),
         ("binary_cross_entropy_with_logits", logits, 0), ("binary_cross_entropy_with_logits", logits.sigmoid(), 1),
+        ("binary_cross_entropy_with_logits", logits.sigmoid()[:, :1].squeeze(-1), 1),
+        ("binary_cross_entropy_with_logits", logits.sigmoid().log(), 0),
         ("kl_div", soft.detach(), 0),
     ):  # fmt: skip
         journal.clear()

@@ -40,7 +40,20 @@ def of_forward(seen: Forward) -> dict[str, Any]:
         there = min(ids.shape[1], seen.target.shape[1])
         equal = (seen.target[:, :there] == ids[:, :there]) & hard[:, :there]
         found[name] = int(equal.sum())
-    return {**found, "tokens": int(hard.sum()), **_smallest(seen, hard)}
+    return {**found, "tokens": int(hard.sum()), "behind": _behind(seen, hard), **_smallest(seen, hard)}
+
+
+def _behind(seen: Forward, hard: Any) -> int:
+    """Places that train padding behind the end of an answer or behind padding, whatever the attention mask says."""
+    if seen.pad is None:
+        return 0
+    own = seen.ids[:, seen.first : -1]
+    following, there = seen.ids[:, seen.first + 1 :], own.shape[1]
+    over = own == seen.pad
+    for each in seen.ends:
+        over = over | (own == each)
+    trained = hard[:, :there] & (seen.target[:, :there] == following)
+    return int((trained & over & (following == seen.pad)).sum())
 
 
 def _smallest(seen: Forward, hard: Any) -> dict[str, Any]:
