@@ -24,6 +24,8 @@ _KINDS = (
     (later(r"(?:[<>=]=?\s?v?\d|\bv?\d+\.\d+)"), TOML["release"]),
     (later(r"(?i)zero|stage|fsdp|ddp|deepspeed"), TOML["stage"]),
 )
+#: an adapter in two forms, of sections that a text sets side by side
+_ADAPTER = later(r"(?i)\bmerg\w+.{0,80}(?:adapter|lora|peft)|(?:adapter|lora|peft).{0,200}\bmerg")
 
 
 def of_courses(courses: Courses) -> Finding | None:
@@ -32,11 +34,19 @@ def of_courses(courses: Courses) -> Finding | None:
         return None
     most = max(courses.compared, key=_factor)
     plain = TOML.phrases("plain").get(most.metric) or TOML.phrase("values", metric=most.metric)
-    message = next((each for pattern, each in _KINDS if pattern.search(most.other)), MESSAGE)
-    course = courses.of[most.metric]
+    described = f"{most.against} {most.other}"
+    message = next((each for pattern, each in _KINDS if pattern.search(described)), MESSAGE)
+    if most.against and _ADAPTER.search(described):
+        message = TOML["adapter"]
+    if most.loss_agrees:
+        message = TOML["gradient_alone"]
+    course = courses.of.get(most.metric)
+    where = Where(file=most.evidence.source, line=most.evidence.line)
+    if course is not None:
+        where = Where(file=course.source, step=course.last_step)
     factor = _factor(most)
     return found(
-        PROBLEM, message, confidence=LIKELY, where=Where(file=course.source, step=course.last_step),
+        PROBLEM, message, confidence=LIKELY, where=where, against=most.against,
         evidence=(most.evidence,), metric=most.metric, other=most.other, here=f"{most.here:.4g}",
         there=f"{most.there:.4g}", factor=f"{factor:.2g}" if factor < 1e6 else "10^6", plain=plain,
     )  # fmt: skip

@@ -54,6 +54,8 @@ class Compared:
         other: what differs there, in the person's words: "zero3", "deepspeed<0.17.6".
         here, there: the values.
         evidence: the sentence.
+        against: the heading of this run, where two sections of one text are set side by side.
+        loss_agrees: a gradient, whose loss is the same in both.
 
     """
 
@@ -62,6 +64,8 @@ class Compared:
     here: float
     there: float
     evidence: Observed
+    against: str = ""
+    loss_agrees: bool = False
 
 
 @record

@@ -15,7 +15,7 @@ from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.series import ALIASES
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
-from doctor.logs.metrics import loose
+from doctor.logs.metrics import loose, side_by_side
 from doctor.logs.metrics.live import Live
 from doctor.logs.read.context import settings_in
 from doctor.logs.told.context import said_in
@@ -151,6 +151,7 @@ def compared(case: Case, found: Mapping[str, Course]) -> Iterator[Compared]:
         yield from _of_sentence(text[:600], found, Observed.quoted(name, text.strip()[:300], number))
     if case.lines <= _EXCERPT:
         for source, kept in enumerate(case.kept):
+            yield from side_by_side.compared(case.sources[source].path, kept)
             for number, text in kept:
                 if _SAME.search(text):
                     quote = Observed.quoted(case.sources[source].path, text.strip()[:300], number)
