@@ -126,7 +126,7 @@ Asked = Literal[
     "path_absent", "path_removed", "key_own", "tensor_of_text",
     "tensor_of_keys",
     "key_weight", "key_parameter", "next_of_none", "next_beyond",
-    "none_option", "none_returned", "none_value", "none_reward",
+    "none_option", "none_returned", "none_value", "none_reward", "none_handed", "none_left_out",
     "index_argument", "index_split", "index_empty", "index_beyond", "index_size",
     "unpacked", "zero_length", "zero_value", "number_as_text",
     "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",

@@ -118,6 +118,29 @@ def divisors(tree: ast.AST | None) -> list[ast.expr]:
     ]  # fmt: skip
 
 
+#: operators as exceptions write them
+_OPERATORS = {
+    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod, "** or pow()": ast.Pow,
+    "@": ast.MatMult, "|": ast.BitOr, "&": ast.BitAnd, "<": ast.Lt, ">": ast.Gt, "<=": ast.LtE, ">=": ast.GtE,
+}  # fmt: skip
+
+
+def operands_of(tree: ast.AST | None, operator: str) -> list[tuple[ast.expr, ast.expr]]:
+    """(left, right) of each operation with one operator, as an exception writes it."""
+    kind = _OPERATORS.get(operator)
+    if kind is None:
+        return []
+    pairs = [
+        (one.left, one.right) for one in every(tree, ast.BinOp) if isinstance(one, ast.BinOp) and type(one.op) is kind
+    ]
+    pairs += [
+        (one.left, one.comparators[0])
+        for one in every(tree, ast.Compare)
+        if isinstance(one, ast.Compare) and len(one.ops) == 1 and type(one.ops[0]) is kind
+    ]
+    return pairs
+
+
 def operands(tree: ast.AST | None) -> list[tuple[ast.expr, ast.expr]]:
     """(left, right) of each operation and comparison of two."""
     pairs = [(each.left, each.right) for each in every(tree, ast.BinOp) if isinstance(each, ast.BinOp)]

@@ -32,6 +32,7 @@ from doctor.logs.failures.asked import (
 )
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.handed import handed_down
 from doctor.logs.failures.paths import PATH, kind_of, settings_of_path
 from doctor.logs.failures.replaced import in_place_of_unknown
 from doctor.logs.failures.spoken import settings_that_name
@@ -323,7 +324,15 @@ class _Taken:
         if subject and settings:
             return self._made("none_setting", name, subject=subject, settings=settings)
         shown = wordings.returned_none(self._code, name)
-        return self._of(shown) if shown is not None else None
+        return self._of(shown) if shown is not None else self._of_handed(subject, name)
+
+    def _of_handed(self, subject: str, name: str) -> Mismatch | None:
+        """None that a library was given: by whom, as far up as the frames show it."""
+        handed = handed_down(self._raised.frames, subject) if subject and self._asker else None
+        if handed is None:
+            return None
+        case = "none_handed" if handed.given else "none_left_out"
+        return self._made(case, name, of=handed.of, subject=subject, given=handed.given, taken=place_of(handed.frame))
 
     def _subject(self) -> str:
         return asked_for_length(self._code) if "len()" in self._message else asked_for_entry(self._code)

@@ -171,7 +171,10 @@ _IN_CODE = later(r"Assertion error (?P<path>[^\s:]{3,200}):\d{1,6} '[^'\n]{0,80}
 #: exceptions with which code refuses in words of its own
 _REFUSALS = ("ValueError", "AssertionError", "RuntimeError", "NotImplementedError", "Exception", "TypeError")
 #: kinds of failure that no sentence explains
-_NO_REFUSAL = later(r"(?i)CUDA|NCCL|out of memory|undefined symbol|unexpected keyword|positional argument|HTTP|socket")
+_NO_REFUSAL = later(
+    r"(?i)CUDA|NCCL|out of memory|undefined symbol|unexpected keyword|positional argument|HTTP|socket"
+    r"|unsupported operand"
+)
 
 _WARNING = later(r"(?:^|: )(?:\w{0,40}Warning|WARNING|Warning|WARN|ERROR|(?:Error|Exception)(?=:))\b:?\s*")
 _STATEMENT = later(r"^\s*(?:warnings\.warn|warn|logger\.\w+|print|raise)\(")

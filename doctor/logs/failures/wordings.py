@@ -122,6 +122,8 @@ def _path_of_none(asked: _Asked) -> Shown | None:
 def _operated(asked: _Asked) -> Shown | None:
     """An operator between two, one of which is None or a text."""
     pairs = line.operands(asked.tree)
+    if len(pairs) != 1:  # of several the exception names the operator
+        pairs = line.operands_of(asked.tree, asked.match["operator"] or asked.match["compared"] or "")
     left, right = asked.match["left"], asked.match["right"]
     if len(pairs) != 1:
         return None
@@ -274,8 +276,8 @@ _NONE_AS_NUMBER = later(
 )
 _NONE_AS_PATH = later(r"^expected str, bytes or os\.PathLike object, not NoneType")
 _OPERANDS = later(
-    r"^(?:unsupported operand type\(s\) for [^\s:]{1,6}(?: or [\w()]{1,8})?:"
-    r"|'[<>=!]{1,2}' not supported between instances of) '(?P<left>\w{1,40})' and '(?P<right>\w{1,40})'"
+    r"^(?:unsupported operand type\(s\) for (?P<operator>[^\s:]{1,6}(?: or [\w()]{1,8})?):"
+    r"|'(?P<compared>[<>=!]{1,2})' not supported between instances of) '(?P<left>\w{1,40})' and '(?P<right>\w{1,40})'"
 )
 _TEXT_TIMES_NUMBER = later(r"^can't multiply sequence by non-int of type 'float'")
 _NOT_JSON = later(r"^Object of type (?P<of>\w{1,80}) is not JSON serializable")

@@ -109,7 +109,7 @@ def test_what_is_no_json(prepared: Prepared, tmp_path: Path, kind: str) -> None:
         ("assert x is not None", "AssertionError"),
         ("raise IndexError('list index out of range')", "IndexError: list index out of range"),  # its own words
         ("run(", "IndexError: list index out of range"),
-        ("x = y + z - w", "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'"),
+        ("x = y + z + w", "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'"),
     ],
 )
 def test_what_the_line_does_not_tell_stays_unknown(prepared: Prepared, tmp_path: Path, code: str, error: str) -> None:
