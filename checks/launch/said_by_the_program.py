@@ -21,7 +21,7 @@ MESSAGES = {
     "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
     "devices": TOML["devices"], "silent": TOML["silent"], "cancelled": TOML["cancelled"],
     "given_away": TOML["given_away"], "timed_out": TOML["timed_out"],
-    "taken_for_end": TOML["taken_for_end"],
+    "taken_for_end": TOML["taken_for_end"], "alike": TOML["alike"], "contrast": TOML["contrast"],
 }  # fmt: skip
 
 
@@ -33,5 +33,6 @@ def of_words(spoken: Spoken) -> Finding | None:
         times=spoken.times, many=spoken.times > 1, first=spoken.first, second=spoken.second, place=spoken.place,
         callers=joined([f"`{each}`" for each in spoken.callers], " and ", "、"),
         settings=", ".join(f"`{each}`" for each in spoken.settings), slow=spoken.slow,
+        why=TOML.phrase(f"contrast.{spoken.first}") if spoken.sense == "contrast" else "",
         function=spoken.place.rpartition("(")[2].rstrip(")"),
     )  # fmt: skip

@@ -182,3 +182,70 @@ def _of_the_pass(courses: Courses) -> Optional[Finding]:
         PROBLEM, SUPERVISED, confidence=LIKELY, where=Where(file=norm.source, step=norm.last_step),
         count=norm.count, suspects=", ".join(dict.fromkeys(suspects)),
     )  # fmt: skip
+
+
+#: figures of an excerpt: `gen_kl_error: nan`, `'grad_norm': 1.51`
+_FIGURE = later(
+    r"(?i)['\"]?(?P<name>[a-z][\w./@\-]{1,60})['\"]?\s?[:=]\s?['\"]?(?P<value>nan|-?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)(?![\w.])"
+)
+_LOSS = later(r"(?i)(?:^|[/_])loss$")
+_NORM = later(r"(?i)grad_?norm$")
+#: what belongs to the update; rewards are NaN where a function does not apply to a row
+_OF_UPDATE = later(r"(?i)(?:loss|kl|entropy|ratio|error)(?:$|[/_])")
+#: settings by which weights change while tokens are computed
+_MEANWHILE = later(r"(?i)in_?flight|async|partial_rollout|overlap|pipeline_parallel")
+_MOST_TOLD, _LEAST_FINITE = 3, 2
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """A NaN that comes and goes, or stands beside a finite gradient: it is in what is shown, and not in the weights."""
+    rows = [_figures(text) for text in courses.words.splitlines()]
+    return _of_what_is_shown(rows) or _that_goes_away(rows, courses)
+
+
+def _figures(text: str) -> dict[str, float]:
+    return {each["name"]: float(each["value"]) for each in _FIGURE.finditer(text[:2_000])}
+
+
+def _of_what_is_shown(rows: list[dict[str, float]]) -> Optional[Finding]:
+    """A loss or KL of NaN in the same line as a finite gradient norm above 0."""
+    for row in rows:
+        norms = [value for name, value in row.items() if _NORM.search(name)]
+        bad = [name for name, value in row.items() if math.isnan(value) and _OF_UPDATE.search(name)]
+        if bad and norms and all(math.isfinite(each) and each > 0 for each in norms):
+            names = ", ".join(f"`{each}`" for each in bad[:_MOST_TOLD])
+            return found(PROBLEM, TOML["shown"], confidence=LIKELY, severity=WARNING, names=names, norm=f"{norms[0]:g}")
+    return None
+
+
+def _that_goes_away(rows: list[dict[str, float]], courses: Courses) -> Optional[Finding]:
+    """Metrics that are NaN in some steps and finite again after, beside a loss that never is NaN."""
+    courses_of: dict[str, list[float]] = {}
+    for row in rows:
+        for name, value in row.items():
+            courses_of.setdefault(name, []).append(value)
+    losses = [values for name, values in courses_of.items() if _LOSS.search(name) and len(values) > 1]
+    if not losses or any(math.isnan(each) for values in losses for each in values):
+        return None
+    gone = {
+        name: sum(map(math.isnan, values))
+        for name, values in courses_of.items()
+        if math.isnan(sum(values)) and any(map(math.isfinite, values[_first_nan(values) :]))
+        and sum(map(math.isfinite, values)) >= _LEAST_FINITE
+    }  # fmt: skip
+    if not gone:
+        return None
+    settings = [
+        f"`{name}={value}`"
+        for name, value in courses.settings.items()
+        if "." not in name and _MEANWHILE.search(name) and str(value).lower() not in _PLAIN
+    ]
+    names = ", ".join(f"`{each}`" for each in list(gone)[:_MOST_TOLD])
+    return found(
+        PROBLEM, TOML["goes"], confidence=LIKELY, severity=WARNING, names=names, count=max(gone.values()),
+        settings=", ".join(settings[:_MOST_TOLD]),
+    )  # fmt: skip
+
+
+def _first_nan(values: list[float]) -> int:
+    return next(place for place, each in enumerate(values) if math.isnan(each))

@@ -24,6 +24,8 @@ _KINDS = (
     (later(r"(?:[<>=]=?\s?v?\d|\bv?\d+\.\d+)"), TOML["release"]),
     (later(r"(?i)zero|stage|fsdp|ddp|deepspeed"), TOML["stage"]),
 )
+#: what an evaluation counts
+_SCORE = later(r"(?i)acc|score|pass@|mean@|reward")
 #: an adapter in two forms, of sections that a text sets side by side
 _ADAPTER = later(r"(?i)\bmerg\w+.{0,80}(?:adapter|lora|peft)|(?:adapter|lora|peft).{0,200}\bmerg")
 
@@ -38,6 +40,8 @@ def of_courses(courses: Courses) -> Finding | None:
     message = next((each for pattern, each in _KINDS if pattern.search(described)), MESSAGE)
     if most.against and _ADAPTER.search(described):
         message = TOML["adapter"]
+    elif message is TOML["engine"] and _SCORE.search(most.metric):
+        message = TOML["engine_score"]
     if most.loss_agrees:
         message = TOML["gradient_alone"]
     course = courses.of.get(most.metric)

@@ -19,7 +19,7 @@ from doctor.logs import events
 from doctor.logs.artifacts import Artifacts
 from doctor.logs.capsules import read
 from doctor.logs.enriched import enriched
-from doctor.logs.failures import begun, connections, hangs, loops, taken_for_end
+from doctor.logs.failures import alike, begun, connections, hangs, loops, taken_for_end
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import end_of
 from doctor.logs.gathered import MOST_ENDS, Gathered, LogNotReadable, gather, judged, lying_at
@@ -271,6 +271,7 @@ def _beyond(gathered: Gathered, live: Live, beside: Artifacts, catalogue: Catalo
     still = still or begun.find(gathered.case, catalogue.entries.values())
     still = still or connections.find(gathered.case, catalogue.entries.values())
     early = taken_for_end.find(gathered.case, catalogue.entries.values())
+    early = early or alike.find(gathered.case, catalogue.entries.values())
     shown = (*alarms, *((early,) if early is not None else ()), *live.findings, *beside.findings)
     return Beyond(shown, told, still, frozenset(gathered.unclear), live.judged)
 

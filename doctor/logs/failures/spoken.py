@@ -30,6 +30,7 @@ from doctor.logs.lines.nature import FOREIGN
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.lines.prose import is_document, is_said_by_program
 from doctor.logs.metrics.courses import settings_of
+from doctor.logs.told import contrast
 
 _AREA = "launch"
 _SPEED = "perf"
@@ -210,7 +211,7 @@ def told(
         )
         known = {(one.origin.source, one.origin.line) for each in loud for one in each.evidence}
         spoken = _timed_out(first, case) or _said_by_exception(first, case) or bare.said_by(first, case)
-        spoken = spoken or _said_by_lines(first, case, known)
+        spoken = spoken or _said_by_lines(first, case, known) or _said_by_a_person(first, case)
         return _answer(spoken, entries.values()) if spoken is not None else None
 
     return in_place_of_unknown(findings, unknown, "spoken", answer_to)
@@ -429,6 +430,19 @@ def _callers(raised: Raised) -> tuple[str, ...]:
 def _library(raised: Raised) -> str:
     frames: list[Frame] = [each for each in raised.frames if each.package]
     return frames[-1].package if frames else ""
+
+
+def _said_by_a_person(first: Finding, case: Case) -> Spoken | None:
+    """Where it works, as the text beside an excerpt says that shows no failure and no end."""
+    if case.failures or case.exits or case.lines > _EXCERPT or first.where.rank is not None:
+        return None
+    told = contrast.read(case.given.said)
+    if told is None:
+        return None
+    name = case.given.names[0] if case.given.names else ""
+    quote = Observed.quoted(name, redact_text(told.text)[:300], told.line)
+    what = redact_text(told.well, homes=False)
+    return Spoken("contrast", what, Where(file=name or None, line=told.line), (quote,), first=told.kind)
 
 
 # lines of a run ---------------------------------------------------------------------------------------------------

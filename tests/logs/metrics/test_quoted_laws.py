@@ -141,3 +141,31 @@ def test_a_law_that_quoted_lines_break(prepared: Prepared, tmp_path: Path, text:
 )
 def test_what_breaks_none(prepared: Prepared, tmp_path: Path, text: str, context: str, never: str) -> None:
     assert never not in told(prepared, tmp_path, text, context)
+
+
+BAD = "Step {step}: loss: 0.012, gen_kl_error: nan, reward: 0.5\n"
+WELL = "Step {step}: loss: 0.011, gen_kl_error: 0.0009, reward: 0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        # https://github.com/NovaSky-AI/SkyRL
+        ("{'policy_loss': -1.08, 'policy_kl': nan, 'final_loss': nan, 'grad_norm': 1.51}\n", "a NaN in what is shown"),
+        ("{'policy_loss': -1.08, 'rewards/b/mean': nan, 'grad_norm': 1.51}\n", ""),
+        (WELL.format(step=1) + BAD.format(step=2) + WELL.format(step=3), "is NaN in some steps and finite again after"),
+        (WELL.format(step=1) + WELL.format(step=2) + BAD.format(step=3), ""),  # it may stay
+        (WELL.format(step=1) + BAD.format(step=2).replace("0.012", "nan") + WELL.format(step=3), ""),
+    ],
+)
+def test_a_nan_that_is_not_in_the_weights(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "run.log").write_text(text)
+    (tmp_path / "context.txt").write_text("in_flight_weight_updates: true\n")
+    outcome = examine(
+        [str(tmp_path / "run.log")], context=[tmp_path / "context.txt"], prepared=prepared_once()
+    ).diagnosis.outcome
+    words = [each.words() for each in outcome.findings]
+    assert not outcome.crashed
+    assert not told or told in words[0].headline
+    assert told or not any("what is shown" in each.headline or "finite again" in each.headline for each in words)
+    assert "finite again" not in told or "`in_flight_weight_updates=True`" in words[0].explanation
