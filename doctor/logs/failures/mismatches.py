@@ -113,6 +113,9 @@ _REMOVES = later(
 )
 #: classes that only a library of Python's own raises, in its own code
 _WORDED_BY_LIBRARY = frozenset({"JSONDecodeError", "CalledProcessError"})
+#: types under which handlers raise again what they caught, and how: `raise RuntimeError(error)`
+_WRAPPING = frozenset({"RuntimeError", "Exception", "ValueError", "ImportError"})
+_PASSES_ON = later(r"^raise \w+\((?:str\(|repr\()?(?:e|ex|exc|err|error|exception)\)")
 #: whose words these are, where they stand alone
 _WORDED = (
     (_UNSET, "NameError"), (_UNBOUND, "UnboundLocalError"), (_LACKS, "AttributeError"), (_NONE, "TypeError"),
@@ -228,6 +231,11 @@ class _Taken:
         kind = self._raised.name or self._raised.type
         if kind == "RecursionError":
             return self._recursion()
+        if kind in _WRAPPING and _PASSES_ON.search(self._code):  # Python's own words, under another type
+            known = next((each for pattern, each in _WORDED if pattern.search(self._message)), "")
+            if known in {"AttributeError", "TypeError"}:
+                self._code = ""  # the line that failed is another one
+                return self._attribute() if known == "AttributeError" else self._type()
         if self._code.startswith("raise ") and not PATH.search(self._message) and kind not in _WORDED_BY_LIBRARY:
             return None  # somebody's own words, which only look like Python's
         families = {

@@ -273,6 +273,7 @@ def _required(asked: _Asked) -> Shown | None:
 
 _NONE_AS_NUMBER = later(
     r"argument must be (?:a string|a number)[^\n]{0,60}, not '?NoneType'?|must be real number, not NoneType"
+    r"|^Could not infer dtype of NoneType"
 )
 _NONE_AS_PATH = later(r"^expected str, bytes or os\.PathLike object, not NoneType")
 _OPERANDS = later(
@@ -327,6 +328,7 @@ _WORDS: Sequence[tuple[str, re.Pattern[str], Callable[[_Asked], Shown | None]]] 
     ("ValueError", _OF_TEXT, _text_as_tensor),
     ("ValueError", _NO_TENSORS, _no_tensors),
     ("RuntimeError", _NO_TENSORS, _no_tensors),
+    ("RuntimeError", _NONE_AS_NUMBER, _converted),
     ("ZeroDivisionError", _BY_ZERO, _divided),
     ("JSONDecodeError", _NO_JSON, _no_json),
     ("UnpicklingError", _NO_PICKLE, _no_pickle),

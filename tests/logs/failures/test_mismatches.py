@@ -306,3 +306,17 @@ def test_a_loader_without_a_batch_and_an_iterator_that_ended(prepared: Prepared,
     )
     text = in_library("some/reader.py", "read", "return next(self.rows)", "StopIteration")
     assert first(prepared, tmp_path, text).problem.id != SHOWN
+
+
+def test_words_that_a_handler_raised_again_under_another_type(prepared: Prepared, tmp_path: Path) -> None:
+    """https://github.com/unslothai/unsloth-zoo/blob/main/unsloth_zoo/vllm_utils.py"""
+    words = "EngineArgs.__init__() got an unexpected keyword argument 'compilation_config'"
+    again = in_library("unsloth_zoo/vllm_utils.py", "load_vllm", "raise RuntimeError(error)", f"RuntimeError: {words}")
+    finding = first(prepared, tmp_path, again)
+    assert (finding.problem.id, finding.confidence) == (SHOWN, LIKELY)
+    assert (
+        finding.words().headline
+        == "`EngineArgs.__init__` does not take `compilation_config`, which `unsloth-zoo` passes"
+    )
+    own = in_library("x_zoo/a.py", "f", f'raise RuntimeError("{words}")', f"RuntimeError: {words}")
+    assert first(prepared, tmp_path, own).problem.id != SHOWN
