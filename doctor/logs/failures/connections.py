@@ -34,6 +34,7 @@ _LOST = later(
     r"remote=\[?(?:::ffff:)?(?P<host>[\w.\-:]{1,160}?)\]?:(?P<port>\d{1,5})\)"
     r"|Failed to check the .should dump. flag on TCPStore"
 )
+_AGAIN = ("Retrying", "Retrying.", "Retrying...")
 #: what stands between such lines: frames of C++, and what a launcher passes on
 _BETWEEN = later(r"^\s*$|^(?:Exception raised from|frame #\d)|^C\+\+ CapturedTraceback|^\s*#\d{1,3} ")
 #: on which machine rank 0 runs: Ray's `ip=` before its line, or the line itself
@@ -60,7 +61,7 @@ def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
     if case.lines > _MOST_READ or case.last.source >= len(case.kept):
         return None
     said = list(_last_words(case.last.source, case.kept[case.last.source]))
-    if not said:
+    if not said or (len(said) == 1 and said[0].text.endswith(_AGAIN)):  # any start may find nobody there once
         return None
     last = said[0]
     named = next((each for each in said if each.host and each.state == last.state), last)
