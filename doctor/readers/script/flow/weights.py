@@ -23,6 +23,11 @@ _WRAPPERS = frozenset({"DDP", "DistributedDataParallel"})
 _RUNS_NOTHING = frozenset({
     "parameters", "named_parameters", "eval", "train", "requires_grad_", "to", "cuda", "state_dict", "save_pretrained",
 })  # fmt: skip
+#: they make the inputs of a frozen model require gradients, do without that, or may
+_SEES_TO_INPUTS = (
+    "enable_input_require_grads", "use_reentrant", "kbit_training", "int8_training", "Trainer(", "embed_tokens",
+    "prepare_model_for_gradient_checkpointing", "diffusers",
+)  # fmt: skip
 _REFERENCE = later(r"(?i)(?:^|[._])(?:ref|reference|frozen|teacher|old)(?:_?(?:model|policy|net|lm))?$")
 
 
@@ -33,7 +38,9 @@ def weights_of_objects(script: Script) -> Iterator[Met]:
         yield from _unfrozen(script, events)
         yield from _past_wrapper(script, events)
         yield from _reference_from_path(script, events)
+        yield from _checkpointed_behind(script, events)
     yield from _reference_is_policy(script)
+    yield from _given_as_reference(script)
     yield from _of_frozen(script)
     yield from _rebound(script)
 
@@ -129,6 +136,38 @@ def _reference_is_policy(script: Script) -> Iterator[Met]:
                     "reference_is_policy", defined[0].step.node, {"reference": name, "model": text_of(owner.node)}
                 )
                 return
+
+
+def _given_as_reference(script: Script) -> Iterator[Met]:
+    """A trainer of TRL that gets one object as `policy` and as `ref_policy`, which none of its releases compares."""
+    for call in script.values.program.calls:
+        given = {each.arg: each.value for each in call.keywords}
+        if not named(call).endswith("Trainer") or not {"policy", "ref_policy"} <= given.keys():
+            continue
+        mine, theirs = (script.roles.origins(At(given[name])) for name in ("policy", "ref_policy"))
+        if mine and theirs and mine == theirs and len(mine) == 1:
+            yield Met("reference_is_policy", call, {"reference": "ref_policy", "model": text_of(given["policy"])})
+            return
+
+
+def _checkpointed_behind(script: Script, events: list[Event]) -> Iterator[Met]:
+    """Checkpointing that is switched on behind `get_peft_model`, which makes the inputs require gradients only before.
+
+    https://github.com/huggingface/peft/blob/v0.17.0/src/peft/peft_model.py (`prepare_model_for_gradient_checkpointing`)
+    """
+    if "ForCausalLM" not in script.text or any(word in script.text for word in _SEES_TO_INPUTS):
+        return
+    if not any(list(losses(each)) for each in script.runs):
+        return
+    adapted: Event | None = None
+    for event in events:
+        if event.name == "get_peft_model":
+            adapted = event
+        elif event.name == "gradient_checkpointing_enable":
+            if adapted is None or event.call.args or event.call.keywords or adapted.stack != event.stack:
+                return
+            yield Met("checkpointing_behind_adapter", event.call)
+            return
 
 
 def _of_frozen(script: Script) -> Iterator[Met]:
