@@ -90,6 +90,8 @@ def _last_words(source: int, lines: Sequence[tuple[int, str]]) -> Iterator[_Said
     for number, whole in reversed(lines[-_MOST_LINES:]):
         stripped = strip(whole)
         failed = _FAILED.search(stripped.text)
+        if failed and "etrying" in stripped.text:
+            return  # the client says itself that it goes on
         match = failed or _LOST.search(stripped.text)
         if match is None:
             if _BETWEEN.search(stripped.text):
