@@ -18,7 +18,7 @@ from typing import Any
 from doctor.catalogue.bites import STAGES
 from doctor.catalogue.finding import OPTION
 from doctor.catalogue.malformed import CHINESE, CatalogueError
-from doctor.catalogue.problem import ROW
+from doctor.catalogue.problem import AREAS, ROW
 from doctor.catalogue.unseen import DETECTORS, REASONS
 
 if sys.version_info >= (3, 11):
@@ -131,6 +131,9 @@ def _formed(path: Path, forms: Mapping[str, Any], signature: dict[str, Any]) -> 
 def _row(path: Path, whole: Mapping[str, Any], name: str, row: dict[str, Any], chinese_path: Path, chinese: Any) -> Any:
     """A row as a problem by itself: what it says, and for the rest what the table says."""
     _keys(path, f"row {name}", row, _ALLOWED_OF_ROW, set())
+    if row.get("about", "data") not in AREAS:
+        msg = f"{path}: row {name}: is about {row['about']!r}, which is no area; areas are {', '.join(AREAS)}"
+        raise CatalogueError(msg)
     _sight(path, row)
     told = {key: row.pop(key) for key in (_TITLE, *SECTIONS) if key in row}
     if "references" in told:

@@ -132,6 +132,7 @@ def test_the_code_of_a_table_is_read_again_when_it_changes(tmp_path: Path) -> No
     [
         (TABLE.replace('form = "broken"', 'form = "other"'), CHINESE, "there is none"),
         (TABLE.replace('about = "host"', 'abuot = "host"'), CHINESE, "there is no key abuot"),
+        (TABLE.replace('about = "host"', 'about = "hots"'), CHINESE, "is about 'hots', which is no area"),
         (TABLE.replace('message = "cut"', 'message = "log2"'), CHINESE, "there is no message `log2`"),
         (TABLE.replace('title = "A disk broke."', ""), CHINESE, "lacks title"),
         (TABLE, CHINESE.replace("row.wire", "row.wine"), "has no row wine"),

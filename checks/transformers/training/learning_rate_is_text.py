@@ -56,7 +56,7 @@ def learning_rate_is_text_to_llamafactory(framework_config: FrameworkConfig, pac
 
     version = packages.version("llamafactory")
     if version is None:
-        yield Skip("the version of `llamafactory` is not known")
+        yield Skip("the installed version of `llamafactory` is not known")
         return
     if Version(version) >= Version(_OMEGACONF):
         return
