@@ -21,12 +21,14 @@ Frame = TypeVar("Frame")
 
 #: in site-packages, in a folder into which it was carried, in a checkout; and the hooks that bring it into a process
 _FILE = later(
-    r"(?:^|[\\/])doctor[\\/](?:monitors[\\/](?:guard|inject|capsule|rehearse)|fixes[\\/]vllm_server)[\\/]\w{1,60}\.py$"
+    r"(?:^|[\\/])doctor[\\/](?:monitors[\\/](?:guard|inject|capsule|rehearse|witness)|fixes[\\/]vllm_server)"
+    r"(?:[\\/]\w{1,60}){1,2}\.py$"
     r"|(?:^|[\\/])patient[\\/](?:hook|site)[\\/]sitecustomize\.py$"
 )
 #: the same in a checkout whose links were followed, where only the file's own name tells it from another's
 _RESOLVED = later(
-    r"(?:^|[\\/])(?P<folder>monitors[\\/](?:guard|inject|capsule|rehearse)|fixes[\\/]vllm_server)[\\/](?P<name>\w{1,60}\.py)$"
+    r"(?:^|[\\/])(?P<folder>monitors[\\/](?:guard|inject|capsule|rehearse|witness)|fixes[\\/]vllm_server)"
+    r"(?:[\\/]\w{1,60})?[\\/](?P<name>\w{1,60}\.py)$"
 )
 
 #: functions that pass a call of the program on; each calls what it stands around by the name `original`
@@ -41,6 +43,8 @@ PASSING = frozenset(
         "create_engine_config", "from_config", "from_pretrained", "get_config_dict", "guarded", "init", "init_subclass",
         "load_dataset", "main", "post_init", "rehearsed", "replaced", "sampler", "save", "select", "split", "timed_map",
         "set_attn_implementation", "train",
+        "calculates", "fit", "generate_and_score", "generates", "make_experience_batch", "ppo_train", "push", "pushes",
+        "of_many", "of_one", "save_logs_and_checkpoints",
     }
 )  # fmt: skip
 _CALL = later(r"\boriginal\(")
@@ -65,7 +69,7 @@ def is_own(path: str) -> bool:
 @lru_cache(maxsize=8)
 def _names(folder: str) -> frozenset[str]:
     """Names of the modules in a folder of ours."""
-    return frozenset(each.name for each in (Path(__file__).resolve().parent.parent / folder).glob("*.py"))
+    return frozenset(each.name for each in (Path(__file__).resolve().parent.parent / folder).rglob("*.py"))
 
 
 def passes_on(path: str, function: str, code: str = "") -> bool:

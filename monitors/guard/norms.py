@@ -101,27 +101,35 @@ def _code(norm: float) -> int:
     return NAN if norm != norm else INF if norm in (float("inf"), -float("inf")) else FINITE  # noqa: PLR0124
 
 
-@contextmanager
-def _recorded(kept: list[tuple[list[int], list[Any]]]) -> Iterator[None]:
-    """While a norm of all is computed, keep what torch's kernels say of each tensor that they are given."""
-    torch: Any = sys.modules["torch"]
-    mine = threading.get_ident()  # another thread may compute norms of its own meanwhile: it is passed through
-    many, one = torch._foreach_norm, torch.linalg.vector_norm  # noqa: SLF001 - what clip_grad itself calls
-
+def _of_many(original: Any, kept: list[tuple[list[int], list[Any]]], mine: int) -> Any:
     def of_many(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        norms = many(tensors, *args, **kwargs)
+        norms = original(tensors, *args, **kwargs)
         if threading.get_ident() == mine:
             kept.append((list(map(id, tensors)), list(norms)))
         return norms
 
+    return of_many
+
+
+def _of_one(original: Any, kept: list[tuple[list[int], list[Any]]], mine: int) -> Any:
     def of_one(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        norm = one(tensor, *args, **kwargs)
+        norm = original(tensor, *args, **kwargs)
         if threading.get_ident() != mine:
             return norm
         with suppress(RuntimeError):  # no storage: a wrapper's. FSDP1 hands over `grad.detach()`, with the same one
             kept.append(([tensor.data_ptr()], [norm]))  # the norm of all is among them, and belongs to no gradient
         return norm
 
+    return of_one
+
+
+@contextmanager
+def _recorded(kept: list[tuple[list[int], list[Any]]]) -> Iterator[None]:
+    """While a norm of all is computed, keep what torch's kernels say of each tensor that they are given."""
+    torch: Any = sys.modules["torch"]
+    mine = threading.get_ident()  # another thread may compute norms of its own meanwhile: it is passed through
+    many, one = torch._foreach_norm, torch.linalg.vector_norm  # noqa: SLF001 - what clip_grad itself calls
+    of_many, of_one = _of_many(many, kept, mine), _of_one(one, kept, mine)
     torch._foreach_norm, torch.linalg.vector_norm = of_many, of_one  # noqa: SLF001
     try:
         yield

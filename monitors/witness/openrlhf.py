@@ -18,7 +18,8 @@ import atexit
 import functools
 import sys
 import weakref
-from typing import Any, Callable, Optional, Sequence
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
@@ -51,7 +52,7 @@ def makers(module: Any) -> None:
     """Keep what the driver makes of its samples until it is trained on; until 0.9.9 the generator stands there, too."""
     generators(module)
     owner: Any = getattr(module, "RemoteExperienceMaker", None)
-    original: Any = getattr(owner, "make_experience_batch", None)
+    original = getattr(owner, "make_experience_batch", None)
     if original is None:
         return
 
@@ -69,30 +70,49 @@ def drivers(module: Any) -> None:
     owner: Any = getattr(module, "BasePPOTrainer", None)
     if owner is None or not hasattr(owner, "ppo_train") or not hasattr(owner, "save_logs_and_checkpoints"):
         return
-    train, save, begin = owner.ppo_train, owner.save_logs_and_checkpoints, owner.__init__
-    late = hasattr(owner, "train_step")  # since then `ppo_train` is given the updates made, before it the one to come
-
-    @functools.wraps(begin)
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        begin(self, *args, **kwargs)
-        _watched(self)
-
-    @functools.wraps(train)
-    def ppo_train(self: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
-        made = int(steps) if late else int(steps) - 1
-        _look(self, made)
-        told = train(self, steps, *args, **kwargs)
-        _learnt(self, made + 1, told)
-        return told
-
-    @functools.wraps(save)
-    def save_logs_and_checkpoints(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _saved(self, save, args, kwargs)
-
-    owner.ppo_train, owner.save_logs_and_checkpoints, owner.__init__ = ppo_train, save_logs_and_checkpoints, init
+    _around_init(owner)
+    _around_train(owner, late=hasattr(owner, "train_step"))
+    _around_save(owner)
     for name in ("broadcast_to_vllm", "_broadcast_to_vllm"):
         if callable(getattr(owner, name, None)):
             _around_push(owner, name)
+
+
+def _around_init(owner: Any) -> None:
+    original = owner.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        _watched(self)
+
+    owner.__init__ = init
+
+
+def _around_train(owner: Any, *, late: bool) -> None:
+    """Look at each update. `late`: it is given the updates made, as since `train_step`; before that the one to come."""
+    original = owner.ppo_train
+
+    @functools.wraps(original)
+    def ppo_train(self: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
+        made = int(steps) if late else int(steps) - 1
+        _look(self, made)
+        told = original(self, steps, *args, **kwargs)
+        _learnt(self, made + 1, told)
+        return told
+
+    owner.ppo_train = ppo_train
+
+
+def _around_save(owner: Any) -> None:
+    original = owner.save_logs_and_checkpoints
+
+    @functools.wraps(original)
+    def save_logs_and_checkpoints(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _saving(self):
+            return original(self, *args, **kwargs)
+
+    owner.save_logs_and_checkpoints = save_logs_and_checkpoints
 
 
 def _around_push(owner: Any, name: str) -> None:
@@ -119,7 +139,7 @@ def _questions(trainer: Any) -> Optional[EngineWitness]:
 def generators(module: Any) -> None:
     """Ask an engine before the first prompt of a batch is sent: all are awake then and have nothing to do."""
     owner: Any = getattr(module, "SamplesGenerator", None)
-    original: Any = getattr(owner, "_generate_vllm", None)
+    original = getattr(owner, "_generate_vllm", None)
     if original is None:
         return
 
@@ -182,8 +202,9 @@ def _look(trainer: Any, step: int) -> None:
     watch.batch(step, lambda: _rollouts(made, watch))
 
 
-def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
-    """Save as OpenRLHF does, in this step too where the policy asks for it; then stop, where it asks for that.
+@contextmanager
+def _saving(trainer: Any) -> Iterator[None]:
+    """Let OpenRLHF save in this step too where the policy asks for it; then stop, where it asks for that.
 
     Raises:
         GuardStop: the policy ends the run.
@@ -191,7 +212,8 @@ def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
     """
     watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
     if watch is None or watch.guard.pending is None:
-        return save(trainer, *args, **kwargs)
+        yield
+        return
     options = getattr(trainer.args, "ckpt", trainer.args)
     every = getattr(options, "save_steps", None)
     now = watch.guard.pending is Policy.CHECKPOINT and every is not None
@@ -199,13 +221,12 @@ def _saved(trainer: Any, save: Any, args: Any, kwargs: Any) -> Any:
     if now:
         options.save_steps = 1
     try:
-        made = save(trainer, *args, **kwargs)
+        yield
     finally:
         if now:
             options.save_steps = every
         undo()
     watch.updated((watch.guard.step or 0) + 1)
-    return made
 
 
 def _notes_saves(trainer: Any) -> Callable[[], None]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -83,14 +83,11 @@ def _watched(trainer: Any, begin: Begins) -> Optional[Callable[[], None]]:
     if not watch.guard.options.witness:
         watch.guard.close()
         return None
-    undo = begin(trainer, watch)
+    ends = ExitStack()
+    ends.callback(watch.close)
+    ends.callback(begin(trainer, watch))
     watch.attached("veRL's driver")
-
-    def end() -> None:
-        undo()
-        watch.close()
-
-    return end
+    return ends.close
 
 
 def _saver(trainer: Any) -> Optional[Callable[[], Optional[bool]]]:
@@ -232,11 +229,11 @@ def _begin_v1(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
 
 
 def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
-    def undo() -> None:
-        other()
-        one()
-
-    return undo
+    """Undoes both, the later one first."""
+    ends = ExitStack()
+    ends.callback(one)
+    ends.callback(other)
+    return ends.close
 
 
 def _queued(batch: Any, watch: DriverWatch) -> Optional[Rollouts]:

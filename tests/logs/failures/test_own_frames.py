@@ -23,11 +23,13 @@ from tests.prepared import prepared_once
 
 ROOT = Path(doctor.__file__).parent
 #: what runs inside the programs that the doctor watches
-FOLDERS = ("monitors/guard", "monitors/inject", "monitors/rehearse", "fixes/vllm_server")
+FOLDERS = ("monitors/guard", "monitors/inject", "monitors/rehearse", "monitors/witness", "fixes/vllm_server")
 PATHS = (
-    *(each for folder in FOLDERS for each in sorted((ROOT / folder).glob("*.py"))),
+    *(each for folder in FOLDERS for each in sorted((ROOT / folder).rglob("*.py"))),
     ROOT / "monitors/capsule/hooks.py",
 )
+#: called when the stack is unwound already, or only to end the process: they stand in no traceback
+AFTERWARDS = {"excepthook", "exit", "hook", "hook_of_threads"}
 PREPARED = prepared_once()
 
 
@@ -55,6 +57,8 @@ def _wrappers() -> Iterator[Wrapper]:
     for path in PATHS:
         source = path.read_text(encoding="utf-8")
         for found in _inner(ast.parse(source), frozenset(), inside=False):
+            if found[0] in AFTERWARDS and "original" not in found[1]:
+                continue
             line = found[1].get("original", min(found[1].values()))
             code = source.splitlines()[line - 1].strip()
             yield Wrapper(str(path.relative_to(ROOT)), found[0], line, frozenset(found[1]), code)
@@ -74,8 +78,9 @@ def _inner(node: ast.AST, handed: frozenset[str], *, inside: bool) -> Iterator[t
                 yield child.name, calls
         arguments = {each.arg for each in (*child.args.posonlyargs, *child.args.args, *child.args.kwonlyargs)}
         assigned = {
-            target.id for each in ast.walk(child) if isinstance(each, ast.Assign)
-            for target in each.targets if isinstance(target, ast.Name)
+            name.id for each in ast.walk(child) if isinstance(each, (ast.Assign, ast.AnnAssign))
+            for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
+            for name in ast.walk(target) if isinstance(name, ast.Name)
         }  # fmt: skip
         yield from _inner(child, handed | arguments | assigned, inside=True)
 
