@@ -651,7 +651,11 @@ def idioms() -> tuple[Idiom, ...]:
 
 @cache
 def published_columns() -> Mapping[str, tuple[str, ...]]:
-    """Columns of well-known datasets of the hub, by the name that `load_dataset` takes; kept by hand."""
+    """All columns of well-known datasets of the hub, by the name that `load_dataset` takes.
+
+    Kept by hand: a row is listed only where its `link` shows the whole list. The dataset may have changed since, so
+    what rests on a row alone is likely at most.
+    """
     return MappingProxyType({each["id"]: tuple(each["columns"]) for each in load("datasets")["datasets"]})
 
 

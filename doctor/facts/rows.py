@@ -18,6 +18,7 @@ class Rows:
         columns: names that the script gives them; all there are where `complete`.
         removed: names that they no longer have, whatever they were made from.
         of_splits: it is no dataset but the mapping of split to dataset, as `load_dataset` without `split=` gives it.
+        published: columns stand in the list of published datasets; the dataset itself was not read.
         prompt_kind: "conversation" or "text" where the script makes the prompts itself, else None.
 
     """
@@ -28,7 +29,12 @@ class Rows:
     removed: tuple[str, ...] = ()
     prompt_kind: str | None = None
     of_splits: bool = False
+    published: bool = False
 
     def lacks(self, column: str) -> bool:
         """Whether it is certain that the rows have no such column."""
         return column not in self.columns and (self.complete or column in self.removed)
+
+    def lacks_as_published(self, column: str) -> bool:
+        """Whether only the list of published datasets says that the rows have no such column."""
+        return self.published and self.lacks(column) and column not in self.removed

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from doctor import data as tables
 from doctor.facts.rows import Rows
 from doctor.readers.script.script_reader import read
 
@@ -126,3 +129,30 @@ def test_a_removed_column_is_lacking_and_one_that_nobody_named_is_not() -> None:
     assert renamed.lacks("prompt")
     assert not removed.lacks("answer")
     assert not back.lacks("prompt")
+
+
+@pytest.mark.parametrize(
+    ("body", "published", "alone"),
+    [
+        ("data = load_dataset('gsm8k', 'main', split='train')", True, True),
+        ("data = load_dataset('gsm8k', split='train').map(lambda row: {'text': 'a'})", True, True),
+        ("data = load_dataset('trl-lib/tldr', split='train')", True, False),
+        ("data = load_dataset('trl-lib/tldr', split='train').remove_columns('prompt')", True, False),
+        ("data = load_dataset('gsm8k', split='train').select_columns(['answer'])", False, False),
+        ("data = load_dataset('gsm8k', 'main', 'folder', split='train')", False, False),
+        ("data = load_dataset('gsm8k', data_files='a.jsonl', split='train')", False, False),
+        ("data = load_dataset('x', split='train')", False, False),
+        ("data = Dataset.from_dict({'question': ['a']})", False, False),
+    ],
+)
+def test_what_only_the_list_of_published_datasets_says(body: str, published: bool, alone: bool) -> None:
+    found = rows(body)
+    assert found is not None
+    assert (found.published, found.lacks_as_published("prompt")) == (published, alone)
+
+
+def test_each_published_dataset_names_the_source_of_its_columns() -> None:
+    for row in tables.load("datasets")["datasets"]:
+        assert set(row) == {"id", "columns", "link"}
+        assert row["columns"], row
+        assert re.match(r"https://\S+/(?:commit|blob|raw)/[0-9a-f]{40}", row["link"]), f"{row['id']}: of no one state"

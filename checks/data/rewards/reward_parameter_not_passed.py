@@ -52,7 +52,7 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
                 yield _told(
                     function,
                     COLUMN,
-                    certainty(training),
+                    LIKELY if rows.lacks_as_published(parameter) else certainty(training),
                     severity=ERROR,
                     parameter=parameter,
                     columns=listing(rows.columns[:6]),

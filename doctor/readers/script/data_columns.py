@@ -18,22 +18,31 @@ from doctor.readers.script.ast_values import Values
 #: builders that read files; what they are told besides the files may choose a part of them
 _BUILDERS = frozenset({"json", "csv"})
 _PLAIN = frozenset({"data_files", "split", "cache_dir", "num_proc", "keep_in_memory"})
+#: what chooses other files of a dataset of the hub, which may have other columns
+_CHOOSING = frozenset({"data_dir", "data_files", "revision"})
+_BEFORE_FOLDER = 2  # positional parameters of `load_dataset`: path, name; data_dir follows
 _LARGEST = 8 << 20
 _MOST_ROWS = 200
 
 
-def loaded_columns(node: ast.Call, values: Values, spot: Spot) -> tuple[str, ...] | None:
-    """All columns of the rows that a call of `load_dataset` gives; None where they are not known."""
+def loaded_columns(node: ast.Call, values: Values, spot: Spot) -> tuple[tuple[str, ...] | None, bool]:
+    """All columns of the rows that a call of `load_dataset` gives, None where they are not known.
+
+    The second value says whether they stand in the list of published datasets, instead of in a file that was read.
+    """
     given = {each.arg: each.value for each in node.keywords}
     if not node.args or None in given:
-        return None
+        return None, False
     try:
         name = values.fold(node.args[0], spot)
         if name in _BUILDERS and len(node.args) == 1 and set(given) <= _PLAIN:
-            return _of_file(values.fold(given["data_files"], spot), values.files.cwd) if "data_files" in given else None
+            files = given.get("data_files")
+            return _of_file(values.fold(files, spot), values.files.cwd) if files is not None else None, False
     except CannotTell:
-        return None
-    return _published(name) if isinstance(name, str) else None
+        return None, False
+    if not isinstance(name, str) or _CHOOSING & set(given) or len(node.args) > _BEFORE_FOLDER:
+        return None, False
+    return _published(name), True
 
 
 def _published(name: str) -> tuple[str, ...] | None:

@@ -84,10 +84,10 @@ class RowColumns:
         last_two = ".".join(origin.split(".")[-2:])
         if origin.rpartition(".")[2] in _LOADERS or last_two in _LOADERS:
             of_hub = origin == "datasets.load_dataset"
-            columns = loaded_columns(node, self.values, spot) if of_hub else None
+            columns, published = loaded_columns(node, self.values, spot) if of_hub else (None, False)
             return Rows(
                 spot.module.source.place(node), columns or (), complete=columns is not None,
-                of_splits=of_hub and _all_splits(node),
+                of_splits=of_hub and _all_splits(node), published=columns is not None and published,
             )  # fmt: skip
         if last_two in {"Dataset.from_dict", "Dataset.from_list"} and node.args:
             return self._literal(node, last_two, spot)
@@ -185,7 +185,7 @@ class RowColumns:
             # of the dataset itself, or of one of its splits
             if ast.unparse(node.value) not in {ast.unparse(base), f"{ast.unparse(base)}['train']"}:
                 raise CannotTell
-            return replace(rows, columns=(), complete=True, prompt_kind=None)
+            return replace(rows, columns=(), complete=True, prompt_kind=None, published=False)
         return _without(rows, _listed(self.values.fold(node, spot)))
 
     def _added(self, node: ast.expr, spot: Spot, *, batched: bool) -> tuple[tuple[str, ...], str | None, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import Confidence, Finding, Skip, Where, found
+from doctor.catalogue.finding import LIKELY, Confidence, Finding, Skip, Where, found
 from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -34,7 +34,7 @@ def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgem
                 Where(file=rows.place.file, line=rows.place.line, column=rows.place.column),
                 "train_dataset",
                 rows.columns if rows.complete else (),
-                certainty(training),
+                LIKELY if rows.lacks_as_published("prompt") else certainty(training),
             )
     elif dataset is None or training.dataset_processed:
         yield Skip("what the script does to the dataset's columns is not seen")
