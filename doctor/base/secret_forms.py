@@ -302,6 +302,10 @@ _COMMANDS = (
     _form(r"(?:\bhmac\.(?:new|digest)\(|\bjwt\.(?:en|de)code\([^,()\n]{1,80},|\b(?:Signer|Serializer)\()\s{0,3}"
           r"(?:key\s{0,2}=\s{0,2})?b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[^\"'\n\\]{6,400})", "hmac.new(", "hmac.digest(",
           "jwt.encode(", "jwt.decode(", "signer(", "serializer("),
+    # the same where a shell took the quotes away: letters of both cases and digits, as no name of a variable has them
+    _form(r"(?:\bhmac\.(?:new|digest)\(|\b(?:Signer|Serializer)\()(?P<s>(?=[A-Za-z_]{0,60}[0-9])(?=[a-z0-9_]{0,60}[A-Z])"
+          r"(?=[A-Z0-9_]{0,60}[a-z])[\w+/=\-]{16,400})(?=[,\s)])", "hmac.new(", "hmac.digest(", "signer(",
+          "serializer("),
     _form(rf"\bcredential\s+create\b{_ON}\s-value[ =]{{1,3}}(?P<s>(?!\*\*\*){_WORD})", "credential"),  # of Hadoop
     # a key in the place of the user, without a password
     _form(rf"\bcurl\b{_ON}\s(?:-u|--user)[ =]{{0,3}}[\"']?"
@@ -316,7 +320,7 @@ _COMMANDS = (
     _form(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}[\"'\s,;:|]{1,6}(?P<s>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
           "akia", "asia"),
     # the only line of a key of PuTTY on an elliptic curve, whose lines are narrower than those of PEM
-    _form(r"Private-Lines: \d{1,3}(?:\r?\n|\\{1,4}n)(?P<s>[A-Za-z0-9+/]{20,64}={0,2})", "private-lines"),
+    _form(r"Private-Lines: \d{1,3}(?:\r?\n|\\{1,4}n)[ \t+\-|>]{0,8}(?P<s>[A-Za-z0-9+/]{20,64}={0,2})", "private-lines"),
     _form(r"\bFernet\(\s{0,3}b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[\w\-=]{20,100})", "fernet("),
     _form(r"(?<![\w.])pass:(?P<s>[^\s\"'*][^\s\"']{3,400})", "pass:"),  # openssl's -passin, -passout
     _form(r"(?i)\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+(?P<s>[^\s*]\S{0,400})",

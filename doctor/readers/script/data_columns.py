@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import io
 import json
 import os
@@ -71,6 +70,8 @@ def _of_file(named: Any, folder: str | None) -> tuple[str, ...] | None:
 
 
 def _of_csv(text: str) -> tuple[str, ...] | None:
+    import csv  # few scripts name such a file
+
     header = next(csv.reader(io.StringIO(text[:65536])), None)
     return tuple(header) if header else None
 

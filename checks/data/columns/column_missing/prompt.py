@@ -24,11 +24,16 @@ LIKE_PROMPT = ("prompts", "question", "problem", "instruction", "query", "input"
 
 @check(PROBLEM)
 def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgement:
-    """Judge the rows that the script makes itself, else the data's first row where it reaches the trainer as it is."""
+    """Judge the data's first row where it reaches the trainer as it is, else the rows that the script makes itself."""
     if not is_grpo(training) or "environment_factory" in training.trainer_arguments:
         return  # an environment brings the prompts
     rows = training.rows
-    if rows is not None and ("prompt" in rows.columns or rows.lacks("prompt")):
+    if dataset is not None and dataset.columns and not training.dataset_processed:
+        if "prompt" not in dataset.columns:
+            yield _missing(
+                Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns, certainty(training)
+            )
+    elif rows is not None and ("prompt" in rows.columns or rows.lacks("prompt")):
         if rows.lacks("prompt"):
             yield _missing(
                 Where(file=rows.place.file, line=rows.place.line, column=rows.place.column),
@@ -38,8 +43,6 @@ def prompt_column_missing(training: Training, dataset: Dataset | None) -> Judgem
             )
     elif dataset is None or training.dataset_processed:
         yield Skip("what the script does to the dataset's columns is not seen")
-    elif dataset.columns and "prompt" not in dataset.columns:
-        yield _missing(Where(file=dataset.path), dataset.path.rpartition("/")[2], dataset.columns, certainty(training))
 
 
 def _missing(where: Where, name: str, columns: tuple[str, ...], confidence: Confidence) -> Finding:
