@@ -95,10 +95,10 @@ def _around_train(owner: Any, *, late: bool) -> None:
 
     @functools.wraps(original)
     def ppo_train(self: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
-        made = int(steps) if late else int(steps) - 1
+        made = _made(steps, late)
         _look(self, made)
         told = original(self, steps, *args, **kwargs)
-        _learnt(self, made + 1, told)
+        _learnt(self, made, told)
         return told
 
     owner.ppo_train = ppo_train
@@ -183,17 +183,23 @@ def _engine(trainer: Any) -> Engine:
 
 
 @shielded
-def _learnt(trainer: Any, made: int, status: Any) -> None:
-    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
-    if watch is not None:
-        watch.learnt(made, status)
+def _made(steps: Any, late: bool) -> int:
+    """Updates made before one that is given this number."""
+    return int(steps) if late else int(steps) - 1
 
 
 @shielded
-def _look(trainer: Any, step: int) -> None:
+def _learnt(trainer: Any, made: Optional[int], status: Any) -> None:
+    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
+    if watch is not None and made is not None:
+        watch.learnt(made + 1, status)
+
+
+@shielded
+def _look(trainer: Any, step: Optional[int]) -> None:
     """Look at what is about to be trained on."""
     watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
-    if watch is None:
+    if watch is None or step is None:
         return
     maker = getattr(trainer, "experience_maker", None)
     made = getattr(maker, _MADE, None)

@@ -171,16 +171,30 @@ def _begin(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
 
     def around(original: Any) -> Any:
         def update(batch: Any, *args: Any, **kwargs: Any) -> Any:
-            step = int(trainer.global_steps)
-            watch.batch(step - 1, lambda: _rollouts(batch, watch))
+            step = _given(trainer, batch, watch)
             result = original(batch, *args, **kwargs)
-            watch.learnt(step, (getattr(result, "meta_info", None) or {}).get("metrics"))
-            watch.updated(step)
+            _updated(step, result, watch)
             return result
 
         return update
 
     return _both(wrap(owner, name, around), verl_engines.ask(trainer, watch))
+
+
+@shielded
+def _given(trainer: Any, batch: Any, watch: DriverWatch) -> int:
+    """Look at a batch that is about to be trained on; gives its step."""
+    step = int(trainer.global_steps)
+    watch.batch(step - 1, lambda: _rollouts(batch, watch))
+    return step
+
+
+@shielded
+def _updated(step: Optional[int], result: Any, watch: DriverWatch) -> None:
+    """Take in what came of an update; None for a step that could not be told."""
+    if step is not None:
+        watch.learnt(step, (getattr(result, "meta_info", None) or {}).get("metrics"))
+        watch.updated(step)
 
 
 def _rollouts(batch: Any, watch: DriverWatch) -> Optional[Rollouts]:
@@ -217,15 +231,21 @@ def _begin_v1(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
     def around(original: Any) -> Any:
         def step(*args: Any, **kwargs: Any) -> Any:
             batch = original(*args, **kwargs)
-            made = int(trainer.global_steps)
-            watch.batch(made - 1, lambda: _queued(batch, watch))
-            watch.learnt(made, next(iter(args), kwargs.get("metrics")))
-            watch.updated(made)
+            _stepped(trainer, batch, next(iter(args), kwargs.get("metrics")), watch)
             return batch
 
         return step
 
     return _both(wrap(trainer, "step", around), verl_engines.ask(trainer, watch))
+
+
+@shielded
+def _stepped(trainer: Any, batch: Any, metrics: Any, watch: DriverWatch) -> None:
+    """Take in a step that was made."""
+    made = int(trainer.global_steps)
+    watch.batch(made - 1, lambda: _queued(batch, watch))
+    watch.learnt(made, metrics)
+    watch.updated(made)
 
 
 def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:

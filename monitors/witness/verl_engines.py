@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
+from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.wrapping import wrap
 from doctor.monitors.witness.asked import CannotAsk, Engine
 from doctor.monitors.witness.drivers import DriverWatch
@@ -45,7 +46,7 @@ def ask(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
             questions.pushing()
             result = original(*args, **kwargs)
             if watch.made is None:
-                watch.made = _made(trainer, args if name == "update_weights" else ())
+                watch.made = _made(trainer, args if name == "update_weights" else ())  # None where it failed
             questions.pushed()
             questions.idle()
             return result
@@ -55,6 +56,7 @@ def ask(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
     return wrap(owner, name, around)
 
 
+@shielded
 def _made(trainer: Any, told: tuple[Any, ...]) -> int:
     """Updates made before the first one of this program; `told` with the weights, else those before the next one."""
     if told and isinstance(told[0], int):

@@ -109,6 +109,16 @@ def test_a_gap_is_told_and_the_run_goes_on(update: str, capsys) -> None:
     assert capsys.readouterr().err.count("WIT9046: Engine and trainer differ by 0.5") == 1
 
 
+@pytest.mark.parametrize("update", ["_update_actor", "update_actor"])
+def test_what_another_release_does_otherwise_ends_no_run(update: str, capsys) -> None:
+    owner, told = classes([0.5] * STEPS, update=update)
+    trainer = owner()
+    trainer.__class__ = type("Later", (owner,), {"global_steps": property(lambda _: "one", lambda *_: None)})
+    assert trainer.fit() == "over"
+    assert len(told.updates) == STEPS
+    assert "goes on" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("later", "said"), [(False, "the weights are saved"), (True, "the trainer was asked to save the weights")]
 )
