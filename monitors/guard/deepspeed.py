@@ -138,10 +138,14 @@ class EngineWatch:
         def norm(*args: Any, **kwargs: Any) -> Any:
             value = original(*args, **kwargs)
             if self._in_step:
-                self._norms.append(value.detach().clone() if hasattr(value, "detach") else value)
+                self._keep_norm(value)
             return value
 
         return norm
+
+    @shielded
+    def _keep_norm(self, value: Any) -> None:
+        self._norms.append(value.detach().clone() if hasattr(value, "detach") else value)
 
     def _around_model_step(self, original: Any) -> Any:
         def take_model_step(*args: Any, **kwargs: Any) -> Any:
@@ -150,7 +154,7 @@ class EngineWatch:
                 result = original(*args, **kwargs)
             finally:
                 self._in_step = False
-            self._judge(self._overflow_code())
+            self._judge(self._overflow_code() or FINITE)
             self._losses.forget()
             self._call = None
             return result
@@ -196,6 +200,7 @@ class EngineWatch:
             self._row["loss"] = loss[0]
         return None
 
+    @shielded
     def _overflow_code(self) -> int:
         """What the losses hold on any rank, where the engine has skipped its step; FINITE in all other steps.
 
@@ -247,7 +252,7 @@ class EngineWatch:
             before = self.engine.global_steps
             result = original(*args, **kwargs)
             if self.engine.global_steps != before:
-                self._carry_out(int(self.engine.global_steps))
+                self._carry_out(self.engine.global_steps)
             return result
 
         return step
@@ -255,6 +260,7 @@ class EngineWatch:
     @shielded
     def _carry_out(self, step: int) -> None:
         """Do what the ranks agree on, where no trainer does it. Whether they are asked must not hang on one rank."""
+        step = int(step)
         self.guard.stepped(step)
         policy, self.agreed = self.agreed, None
         if policy is None and (distributed() is None or step % AGREE_EVERY == 0):

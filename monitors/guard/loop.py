@@ -232,13 +232,14 @@ class LoopWatch:
     def _around_update(self, original: Any) -> Any:
         def update(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            self._judge(self._overflow_code())
+            self._judge(self._overflow_code() or FINITE)
             self._overflow = False
             self._finish()
             return result
 
         return update
 
+    @shielded
     def _overflow_code(self) -> int:
         """What the losses hold, on any rank, where the scaler has skipped the step: it does so on all ranks."""
         if not self._overflow:

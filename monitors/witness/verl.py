@@ -70,10 +70,15 @@ def _around_fit(owner: Any, begin: Begins) -> None:
         try:
             return original(self, *args, **kwargs)
         finally:
-            if undo is not None:
-                undo()
+            _ended(undo)
 
     owner.fit = fit
+
+
+@shielded
+def _ended(undo: Optional[Callable[[], None]]) -> None:
+    if undo is not None:
+        undo()
 
 
 @shielded
