@@ -232,10 +232,10 @@ class _Taken:
         if kind == "RecursionError":
             return self._recursion()
         if kind in _WRAPPING and _PASSES_ON.search(self._code):  # Python's own words, under another type
-            known = next((each for pattern, each in _WORDED if pattern.search(self._message)), "")
-            if known in {"AttributeError", "TypeError"}:
+            inner = next((each for pattern, each in _WORDED if pattern.search(self._message)), "")
+            if inner in {"AttributeError", "TypeError"}:
                 self._code = ""  # the line that failed is another one
-                return self._attribute() if known == "AttributeError" else self._type()
+                return self._attribute() if inner == "AttributeError" else self._type()
         if self._code.startswith("raise ") and not PATH.search(self._message) and kind not in _WORDED_BY_LIBRARY:
             return None  # somebody's own words, which only look like Python's
         families = {
