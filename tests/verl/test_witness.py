@@ -28,7 +28,7 @@ BESIDE = Path(__file__).parents[2] / ".venv-verl" / "bin" / "python"
 
 #: fault -> (problem, what its words say, the step that it is told at)
 FAULTS = {
-    "not-sent": ("WIT9046", "Engine and trainer differ by", 3),
+    "not-sent": ("WIT9046", "At step 3 the engine answers bit for bit as at step 1", 3),
     "not-sent-version": ("WIT9046", "At step 2 100% of the samples are of the weights of step 1", 2),
     "stale-layer": ("WIT9046", "Engine and trainer differ by", 3),
     "old-after-resume": ("WIT9046", "Engine and trainer differ by", 20),
@@ -107,11 +107,8 @@ def test_a_fault_is_named(verl_python: Path, tmp_path: Path, fault: str) -> None
     problem, words, step = FAULTS[fault]
     driven = drive(verl_python, tmp_path / "run", fault, "1")
     assert len(driven.out[0]["losses"]) == 6  # it warns, and the run goes on
-    alarms = driven.events("alarm")
-    headlines = [each["data"]["words"]["en"]["headline"] for each in alarms]
-    (alarm,) = [each for each, said in zip(alarms, headlines, strict=True) if said.startswith(words)]
-    others = [said for said in headlines if not said.startswith(words)]  # the engine by itself tells of the same fault
-    assert all("answers bit for bit as at step 1" in said for said in others)
+    alarm, *later = driven.events("alarm")
+    assert {each["id"] for each in later} <= {"WIT9046"}  # engine and batches tell of the same fault
     assert (alarm["id"], alarm["step"]) == (problem, step)
     assert alarm["data"]["words"]["en"]["headline"].startswith(words)
 
