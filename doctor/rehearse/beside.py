@@ -63,8 +63,10 @@ class Checking:
         self._thread.start()
 
     def result(self) -> Checked:
-        """What was found; nothing where the check does not come to an end."""
+        """What was found; that nothing was judged, where the check does not come to an end."""
         self._thread.join(_PATIENCE_S)
+        if self._thread.is_alive():
+            return Checked(crashed=(crash_of("check", TimeoutError(f"no answer within {_PATIENCE_S:g} s")),))
         return self._done
 
     def _check(self) -> None:

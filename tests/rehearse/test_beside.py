@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,17 @@ def test_a_check_that_fails_costs_only_itself(monkeypatch: pytest.MonkeyPatch, t
     assert [each.id for each in checked.crashed] == ["check"]
     outcome = judged(replace(session(tmp_path), checked=checked)).outcome
     assert (outcome.findings, len(outcome.crashed)) == ((), 1)
+
+
+def test_a_check_that_does_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not judged is not silently right."""
+    free = threading.Event()
+    monkeypatch.setattr(beside, "check", lambda _: (free.wait(30), Checked())[1])
+    monkeypatch.setattr(beside, "_PATIENCE_S", 0.05)
+    checking = Checking(["python", "train.py"])
+    checked = checking.result()
+    free.set()
+    assert [each.error for each in checked.crashed] == ["TimeoutError: no answer within 0.05 s"]
 
 
 @pytest.mark.process
