@@ -98,7 +98,7 @@ def job_starts_its_nodes(launch: Launch, world: World | None) -> Judgement:
 
 
 def _may_not_run(launch: Launch) -> bool:
-    """Whether the line hangs on a condition; that a word of it is known only in the job says nothing of where it runs."""
+    """Whether the line hangs on a condition; a word of it that is known only in the job says nothing of that."""
     return any("may not" in clause for clause in launch.unclear)
 
 
