@@ -25,7 +25,7 @@ def trained(*argv: str, cwd: Path = SCRIPTS) -> Training:
     context = Context(argv, cwd=cwd)
     launch = understand(argv, str(cwd))
     script = None if launch.kind in {"trl", "swift"} else script_fact.collect(context, launch)
-    return training_fact.collect(context, launch, script, None)
+    return training_fact.collect(context, launch, script)
 
 
 def from_text(folder: Path, text: str, *words: str) -> Training:
@@ -308,7 +308,7 @@ def test_a_mixture_of_datasets_goes_first(tmp_path: Path) -> None:
 )
 def test_other_commands_are_unavailable(argv: tuple[str, ...], reason: str, tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=reason):
-        training_fact.collect(Context(argv, cwd=tmp_path), understand(argv, str(tmp_path)), None, None)
+        training_fact.collect(Context(argv, cwd=tmp_path), understand(argv, str(tmp_path)), None)
 
 
 def test_a_broken_script_is_unavailable(tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_incomplete_settings_have_no_defaults() -> None:
 
 def test_launch_kind_matters() -> None:
     with pytest.raises(Unavailable):
-        training_fact.collect(Context(), Launch((), "unknown"), None, None)
+        training_fact.collect(Context(), Launch((), "unknown"), None)
 
 
 # --- ms-swift ---

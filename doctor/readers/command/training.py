@@ -20,7 +20,7 @@ _OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT"}
 
 @fact(about="command")
 def collect(
-    context: Context, launch: Launch, script: Script | None, framework_config: FrameworkConfig | None
+    context: Context, launch: Launch, script: Script | None, framework_config: FrameworkConfig | None = None
 ) -> Training:
     """Read what the launch command trains.
 

@@ -31,8 +31,7 @@ def collect(
         Unavailable: the command starts no training.
 
     """
-    llamafactory = training is not None and training.config_origin == LLAMAFACTORY
-    if not launch.trains and not llamafactory:
+    if not launch.trains and (training is None or training.config_origin != LLAMAFACTORY):
         if launch.not_understood:
             raise Unavailable(launch.not_understood)
         raise DoesNotApply("the command starts no training")
@@ -57,7 +56,7 @@ def collect(
         "python": world_others.python_world,
         "swift": world_others.swift_world,
     }
-    if llamafactory and not launch.trains:
+    if not launch.trains:
         return World(**world_others.llamafactory_world(asked))
     if launch.kind not in rules:  # veRL and Trinity-RFT: Ray places the processes
         shown = asked.variables.get("CUDA_VISIBLE_DEVICES")
