@@ -44,8 +44,11 @@ def of_outputs(entries: Sequence[_Entry], *, shifted: bool = False, padded: bool
     if not shifted:
         yield from _shifts(forwards)
     yield from _leak(entries)
+    yield from _crossed(entries)
     yield from _divided(entries)
+    yield from _summed(entries)
     yield from _groups(entries)
+    yield from _extents(entries)
 
 
 def _padding(forwards: Sequence[_Entry]) -> Iterator[Finding]:
@@ -120,6 +123,78 @@ def _groups(entries: Sequence[_Entry]) -> Iterator[Finding]:
                         evidence=_seen(text))  # fmt: skip
 
 
+def _crossed(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Texts of a packed row that see the ones in front of them."""
+    for leak in (entry.get("leak") or {} for entry in entries[:1]):
+        count, rows = leak.get("crossed", 0), leak.get("packed", 0)
+        if rows and count == rows:
+            text = f"{count} of {rows} rows: other logits in the last text when a token of the one before it is changed"
+            yield found(PROBLEM, TOML["crossed"], confidence=LIKELY, count=count, rows=rows, evidence=_seen(text))
+
+
+def _summed(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Micro-batches of a trainer whose tokens have the weight of a whole step each."""
+    for entry in entries[:1]:
+        parts, told = entry.get("parts", 1), [each for each in entry["forwards"] if each.get("tokens")]
+        whole = [each for each in told if each["least"] > 0 and abs(each["total"] - 1) <= _EQUAL]
+        if parts > 1 and len(whole) == len(told) == parts == entry.get("backwards"):
+            text = ", ".join(
+                f"{each['tokens']} tokens with a weight of {each['total']:.3f} in all" for each in told[:2]
+            )
+            yield found(PROBLEM, TOML["summed"], parts=parts, evidence=_seen(text))
+
+
+def _extents(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Answers whose first token, whose end or whose prompt is not trained as the rest is."""
+    told = [each for entry in entries[:1] for each in entry.get("extents") or ()]
+    rows, prompt, late, open_rows, closed = (
+        sum(each[name] for each in told) for name in ("rows", "prompt", "late", "open", "closed")
+    )
+    signed = any(each.get("least", 0) < 0 for entry in entries[:1] for each in entry["forwards"])
+    for name, count, holds in (
+        ("prompt", prompt, signed and prompt >= _SHARE * rows),
+        ("late", late, late >= _SHARE * rows),
+        ("open", open_rows, not closed),
+    ):
+        if count >= _LEAST_ROWS and holds:
+            text = (
+                f"{rows} answers: {prompt} with tokens of the prompt, {late} without the first token, {closed} closed"
+            )
+            yield found(PROBLEM, TOML[name], confidence=LIKELY, count=count, rows=rows, evidence=_seen(text))
+
+
+def of_processes(entries: Sequence[_Entry], world: int) -> Finding | None:
+    """Judge whether all processes train on the same rows.
+
+    Args:
+        entries: of all journals, as in `of_outputs`, with `rank` and `rows` (a digest of the tokens).
+        world: number of processes that share the rows.
+
+    """
+    steps: dict[int, dict[int, str]] = {}
+    for each in entries:
+        steps.setdefault(each["step"], {})[each["rank"]] = each.get("rows", "")
+    told = [ranks for ranks in steps.values() if len(ranks) == world > 1]
+    if not told or any(len(set(ranks.values())) > 1 for ranks in told):
+        return None
+    text = f"{len(told)} steps: the same tokens in all {world} processes"
+    return found(PROBLEM, TOML["same_rows"], confidence=LIKELY, world=world, evidence=_seen(text))
+
+
+def of_early_step(entry: _Entry) -> Finding:
+    """Judge a step in the middle of what Accelerate accumulates."""
+    text = f"{entry['optimizer']}: a step while `sync_gradients` is False, {entry['parts']} micro-batches asked for"
+    return found(PROBLEM, TOML["early"], parts=entry["parts"], optimizer=entry["optimizer"], evidence=_seen(text))
+
+
+def of_collated(entry: _Entry) -> Finding | None:
+    """Judge a collator whose rows train other tokens when they are collated alone."""
+    if entry["differing"] < _LEAST_ROWS or entry["differing"] < _OFF * entry["rows"]:
+        return None
+    text = f"{entry['differing']} of {entry['rows']} padded rows have other labels alone"
+    return found(PROBLEM, TOML["beside"], count=entry["differing"], rows=entry["rows"], evidence=_seen(text))
+
+
 def of_ratio(entry: _Entry) -> Finding | None:
     """Judge the ratio of new to old probabilities before the first step."""
     if entry["values"] < _LEAST_RATIOS or entry["off"] < _OFF * entry["values"]:
@@ -147,8 +222,12 @@ def of_clearing(entry: _Entry) -> Finding | None:
 def of_contract(entry: _Entry) -> Finding:
     """A loss of torch that is given something else than what it takes."""
     function = entry["function"]
-    given, takes = TOML.phrases("given")[entry["given"]], TOML.phrases("takes")[function]
-    text = f"{function}: input is {entry['given']}"
+    given = TOML.phrases("given")[entry["given"]]
+    if entry.get("target"):
+        takes = TOML.phrases("target")["log_target" if entry.get("log") else function]
+        text = f"{function}: target is {entry['given']}"
+        return found(PROBLEM, TOML["target"], function=function, given=given, takes=takes, evidence=_seen(text))
+    takes, text = TOML.phrases("takes")[function], f"{function}: input is {entry['given']}"
     return found(PROBLEM, TOML["contract"], function=function, given=given, takes=takes, evidence=_seen(text))
 
 

@@ -154,13 +154,13 @@ class LossEndsAbove:
         self._first: list[float] = []
         self._last = Window(EDGE)
         self._count = 0
-        self.over = False
+        self._free = False
         self._point: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in; a loss below 0 is no cross-entropy."""
         if point.name in _FREE or not point.value > 0:
-            self.over = True
+            self._free = True
         elif math.isfinite(point.value):
             self._take([point.value], point)
         return None
@@ -174,6 +174,8 @@ class LossEndsAbove:
     def calm(self, stretch: Stretch) -> bool:
         """Take positive losses in: they are judged at the end."""
         losses = stretch["loss"]
+        if self._free:
+            return True
         if any(stretch[name].values for name in _FREE) or not losses.values or not losses.finite or losses.low <= 0:
             return False
         self._take(losses.values, stretch.last("loss"))
@@ -181,7 +183,7 @@ class LossEndsAbove:
 
     def finish(self) -> Optional[Finding]:
         """Hold the end against the beginning."""
-        if self.over or self._point is None or self._count < 2 * EDGE + BETWEEN:
+        if self._free or self._point is None or self._count < 2 * EDGE + BETWEEN:
             return None
         before, now = max(self._first), self._last.median
         if self._last.low <= max(CLIMB * before, FITTED):

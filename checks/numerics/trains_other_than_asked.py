@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from doctor.base.evidence import Observed
@@ -27,6 +28,8 @@ UNHELD = TOML["unheld"]
 CLEARED = TOML["cleared"]
 REPEATED = TOML["repeated"]
 
+#: a parameter's place in a stack of layers
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 #: parts that a batch need not come to: experts that no token was sent to, towers of what it does not hold
 _BY_CHANCE = ("expert", "router", "vision", "visual", "audio", "image", "video", "mm_projector", "multi_modal")
 #: parameters that adapters bring
@@ -225,6 +228,52 @@ def _frozen_adapter(data: Mapping[str, Any]) -> Iterator[Finding]:
             rank=data["adapters"][active[0]]["r"],
             evidence=(Observed.quoted("inventory", _all(groups)),),
         )  # fmt: skip
+
+
+def of_held(entry: Mapping[str, Any], told: Collection[str]) -> Iterator[Finding]:
+    """Judge what the optimizers of a loop hold.
+
+    Args:
+        entry: of a rehearsal's journal, as `doctor.monitors.rehearse.held` writes it.
+        told: headlines of what the inventory has told already.
+
+    """
+    for each in entry["still"]:
+        name = each["module"] if each["module"] == each["kind"] else f"{each['module']} ({each['kind']})"
+        seen = (
+            f"{name}: {each['tensors']} tensors held, {'none' if each['none'] else 'all 0'} in {entry['steps']} steps"
+        )
+        if not (each["none"] and any(each["module"] in headline for headline in told)):
+            yield found(
+                PROBLEM, TOML["still"], confidence=LIKELY, module=name, steps=entry["steps"], count=each["tensors"],
+                evidence=(Observed.quoted("optimizer", seen),),
+            )  # fmt: skip
+    missed = entry["missed"]
+    if missed and not told:
+        groups = groups_of(missed["names"])
+        yield found(
+            PROBLEM, TOML["lacking"], confidence=LIKELY, module=missed["module"], count=missed["count"],
+            groups=_listed(groups), evidence=(Observed.quoted("optimizer", f"not held: {_all(groups)}"),),
+        )  # fmt: skip
+
+
+def of_frozen(entry: Mapping[str, Any]) -> Finding:
+    """Judge new weights that are frozen and used, as `doctor.monitors.rehearse.frozen` writes them."""
+    groups = groups_of(each["name"] for each in entry["weights"])
+    shown = ", ".join(f"{each['name']} {each['shape']}" for each in entry["weights"])
+    return found(
+        PROBLEM, TOML["random"], confidence=LIKELY, groups=_listed(groups),
+        evidence=(Observed.quoted("first step", f"frozen and used: {shown}"),),
+    )  # fmt: skip
+
+
+def groups_of(names: Iterable[str]) -> dict[str, int]:
+    """Names without the numbers of their layers -> how many there are."""
+    counted: dict[str, int] = {}
+    for each in names:
+        key = _NUMBER.sub("N", each)
+        counted[key] = counted.get(key, 0) + 1
+    return counted
 
 
 def _listed(groups: Mapping[str, int]) -> str:

@@ -29,6 +29,8 @@ _NO_ANSWER = ("empty", "refusal")
 _TAGS = "tags"
 #: right answers in tags that stand on lines of their own
 _ON_LINES = (f"{_RIGHT}tags", f"{_RIGHT}tags-ending")
+#: what the column holds, as it is
+_WHOLE = f"{_RIGHT}whole"
 _SAME = 1e-9
 
 
@@ -51,6 +53,9 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
     right, (kind, garbage) = max(known.values()), max(worthless.items(), key=lambda each: each[1])
     column, rows = judging[0]["column"], judging[0]["rows"]
     evidence = tuple(_told(each) for each in functions)
+    whole = next(filter(None, map(_of_whole_solutions, judging)), None)
+    if whole is not None:
+        return whole
     lone = max(_total(judging, each) or 0.0 for each in known)
     least = max(_total(judging, each) or 0.0 for each in _NO_ANSWER)
     tags = _total(functions, _TAGS)
@@ -67,6 +72,46 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
         PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=_NAMES[kind],
         garbage=_number(garbage), right=_number(right), column=column, rows=rows,
     )  # fmt: skip
+
+
+def _of_whole_solutions(function: Mapping[str, Any]) -> Finding | None:
+    """A function that gives points to a copy of the column, and none to the result that the column ends with.
+
+    The column holds worked solutions (`worked`): the result stands behind a mark in each of them.
+    """
+    means = {kind: _mean(tried["values"]) for kind, tried in function["tries"].items()}
+    finals = [value for kind, value in means.items() if kind.startswith(_RIGHT) and kind != _WHOLE]
+    whole, least = means.get(_WHOLE), [means.get(kind) for kind in _NO_ANSWER]
+    if not function.get("worked") or whole is None or None in (*finals, *least):
+        return None
+    nothing = max(map(float, least)) + _SAME  # type: ignore[arg-type]
+    if any(float(each) > nothing for each in finals if each is not None) or whole <= nothing:
+        return None
+    return found(
+        PROBLEM, TOML["whole"], confidence=LIKELY, evidence=(_told(function),), function=function["function"],
+        column=function["column"], value=_number(whole),
+    )  # fmt: skip
+
+
+def of_lookups(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
+    """Judge a function that looks its right answers up in a table of its own.
+
+    Args:
+        functions: as in `of_rehearsal`, with `lookup` (`name` of the table, a `key` and the `prompt` that holds it;
+            what right answers earn with the run's `own` prompts and with such `cut` down to the key, and what `nothing`
+            earns).
+
+    """
+    for each in functions:
+        lookup = each.get("lookup")
+        if lookup and lookup["cut"] > lookup["nothing"] + _SAME and lookup["own"] <= lookup["nothing"] + _SAME:
+            seen = f"key {lookup['key']!r}, prompt {lookup['prompt']!r}"
+            return found(
+                PROBLEM, TOML["lookup"], confidence=LIKELY, function=each["function"], table=lookup["name"],
+                own=_number(lookup["own"]), cut=_number(lookup["cut"]),
+                evidence=(Observed.quoted(each["place"] or each["function"], seen),),
+            )  # fmt: skip
+    return None
 
 
 def of_shown_form(functions: Sequence[Mapping[str, Any]]) -> Finding | None:

@@ -42,10 +42,4 @@ LOOKED_FOR = (
     "math_verify",
     "latex2sympy2_extended",
     "swift",
-    "llamafactory",
-    "openrlhf",
-    "axolotl",
-    "oumi",
-    "skyrl_train",
-    "areal",
 )

@@ -32,8 +32,8 @@ from doctor.diagnosis.report import Diagnosis, Subject
 from doctor.diagnosis.suppress import Ignored, suppress
 from doctor.logs.capsules import looks
 from doctor.monitors.guard.first_step import FILE as INVENTORY
-from doctor.monitors.rehearse.rewards import TRY_S
 from doctor.monitors.rehearse.standing import stacks
+from doctor.monitors.rehearse.tries import TRY_S
 from doctor.rehearse.beside import PAST, disproved, together
 from doctor.rehearse.left import waits_for_who_left
 from doctor.rehearse.record import Entry, Rehearsed, left_out, phases
@@ -134,6 +134,7 @@ def _own(session: Session) -> Iterator[Finding]:
     asked = tuple(trains_other_than_asked.of_inventory(inventory_of(session.run)))
     yield from asked
     yield from _contradictions(done, asked)
+    yield from _held(done, asked)
     same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])
     yield from [] if same is None else [same]
     for each in done.of("resume_own")[:1]:
@@ -155,10 +156,31 @@ def _contradictions(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Findin
         by_process.setdefault(each["pid"], []).append(each)
     for entries in list(by_process.values())[:1]:
         yield from judge.of_outputs(entries, shifted=asked.SHIFTED in messages, padded=asked.PADDED in messages)
-    for kind, judged_by in (("ratio", judge.of_ratio), ("clearing", judge.of_clearing)):
+    for kind, judged_by in (
+        ("ratio", judge.of_ratio),
+        ("clearing", judge.of_clearing),
+        ("collated", judge.of_collated),
+    ):
         found = [judged_by(each) for each in done.of(kind)[:1]]
         yield from (each for each in found if each is not None)
     yield from map(judge.of_contract, done.of("contract")[:2])
+    yield from map(judge.of_early_step, done.of("early_step")[:1])
+    same = judge.of_processes(done.of("outputs"), _sharing(done))
+    yield from [] if same is None else [same]
+
+
+def _sharing(done: Rehearsed) -> int:
+    """Processes that share the rows of a step; 0 where some of them may share a model, and get the same ones."""
+    ranks = {each["rank"] for each in done.of("outputs")}
+    return 0 if any(each.get("model_parallel") for each in done.of("outputs")) else len(ranks)
+
+
+def _held(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Finding]:
+    """What the optimizers of a loop hold and lack, and what is frozen though it is new."""
+    headlines = [each.words().headline for each in told]
+    for each in done.of("held")[:1]:
+        yield from trains_other_than_asked.of_held(each, headlines)
+    yield from map(trains_other_than_asked.of_frozen, done.of("frozen")[:1])
 
 
 def _unmoved(session: Session) -> Iterator[Finding]:
@@ -172,7 +194,7 @@ def _unmoved(session: Session) -> Iterator[Finding]:
     for each in done.of("moved")[:1] if noisy and not done.without_signal else ():
         if not each.get("skipped"):
             found = weights_do_not_follow_the_rate.of_rehearsal(
-                each["examples"], each["still"], each["rates"], wishes.steps,
+                each["examples"], each["still"], each["rates"], done.steps or wishes.steps,
                 count=each["moved"], null=wishes.null, used=each.get("used"),
             )  # fmt: skip
             yield from [] if found is None else [found]
@@ -275,6 +297,7 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
             or does_not.of_near_answers(tried)
             or does_not.of_shown_form(tried)
             or does_not.of_absent_columns(tried)
+            or does_not.of_lookups(tried)
         )
         yield from [] if found is None else [found]
 

@@ -61,6 +61,15 @@ class Rehearsed:
         return any((each.get("step") or 0) > 0 for each in self.of("trained"))
 
     @property
+    def steps(self) -> int:
+        """Optimizer steps of the first training, by the process that made most."""
+        made: dict[int, int] = {}
+        for each in self.of("step"):
+            if each.get("edge") == "end":
+                made[each["pid"]] = made.get(each["pid"], 0) + 1
+        return max(made.values(), default=0)
+
+    @property
     def saved(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return any(each.get("saved") for each in self.of("trained"))

@@ -65,17 +65,22 @@ def holds(function: Any, values: Sequence[Any]) -> bool:
 
     """
     wanted = {each for each in values if isinstance(each, (str, int, float))}
+    return len(wanted) >= _LEAST_HELD and any(wanted <= _answers_in(each) for _, each in held_of(function))
+
+
+def held_of(function: Any) -> list[tuple[str, Any]]:
+    """Global and enclosed objects that a function names; none of one that is not written in Python."""
     inner = inspect.unwrap(function) if callable(function) else function
     inner = getattr(inner, "func", None) or getattr(inner, "__func__", None) or inner
     code = getattr(inner, "__code__", None)
-    if code is None or len(wanted) < _LEAST_HELD:
-        return False
+    if code is None:
+        return []
     around = getattr(inner, "__globals__", {})
-    held = [around.get(name) for name in names_of(code)]
-    for cell in getattr(inner, "__closure__", None) or ():
+    held = [(name, around.get(name)) for name in names_of(code)]
+    for name, cell in zip(code.co_freevars, getattr(inner, "__closure__", None) or ()):  # noqa: B905 - Python 3.9
         with suppress(ValueError):  # not filled yet
-            held.append(cell.cell_contents)
-    return any(wanted <= _answers_in(each) for each in held)
+            held.append((name, cell.cell_contents))
+    return held
 
 
 def answers_of(data: Any, column: str) -> Sequence[Any]:

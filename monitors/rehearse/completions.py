@@ -13,7 +13,7 @@ import random
 from typing import Any, Optional
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.relations import ratios
+from doctor.monitors.rehearse.relations import extents, ratios
 from doctor.monitors.rehearse.settings import settings
 
 _SEED = 7
@@ -37,6 +37,8 @@ def attach(module: Any) -> None:
 def _add(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     ids = kwargs.get("input_ids", args[0] if args else kwargs.get("inputs"))
     config = kwargs.get("generation_config") or getattr(model, "generation_config", None)
+    if ids is not None:
+        extents.generated(ids, kwargs.get("attention_mask"))
     ends = _ends(config, model)
     if ends is None or ids is None or len(args) > 2 or getattr(ids, "ndim", 0) != 2:
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
-from doctor.monitors.rehearse import cleared, journal, loop_inventory, moved, outputs
-from doctor.monitors.rehearse.relations import ratios
+from doctor.monitors.rehearse import journal, loop_inventory, moved, outputs
+from doctor.monitors.rehearse.relations import accumulating, cleared, frozen, held, ratios
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -54,6 +54,7 @@ def attach(module: Any) -> None:
 def modules(module: Any) -> None:
     """Take the inventory of a loop's first step."""
     cleared.attach(module.Module)
+    frozen.attach(module)
     loop_inventory.attach(module, wanted=lambda: not Current.training)
 
 
@@ -68,7 +69,11 @@ def backwards(module: Any) -> None:
             journal.once("backwards", "backwards", count=_BACKWARDS)
         cleared.backward()
         ratios.look(args[0] if args else kwargs.get("tensors"))
-        return original(*args, **kwargs)
+        if Current.training:  # whose phases are marked around its own methods
+            return original(*args, **kwargs)
+        journal.reached("loss")
+        with journal.phase("backward"):
+            return original(*args, **kwargs)
 
     module.backward = backward
 
@@ -82,14 +87,23 @@ def _stepping(optimizer: Any, *_: Any) -> None:
     if settings().null and all(each.get("lr") is not None for each in optimizer.param_groups):
         _Loop.rates[id(optimizer)] = [each.get("lr") for each in optimizer.param_groups]
         _set_rates(optimizer, [each * 0 for each in _Loop.rates[id(optimizer)]])
-    outputs.stepping(_Loop.backwards)
+    outputs.stepping(_Loop.backwards, _parts())
     ratios.over()
+    frozen.stepping(optimizer)
     if not Current.training:
+        accumulating.stepping(optimizer)
         cleared.stepping(optimizer)
+        held.stepping(optimizer)
     loop_inventory.stepping(optimizer, of_trainer=Current.training)
     moved.used(optimizer)
     if not Current.training and not _Loop.steps.get(id(optimizer)):
         moved.remember_of(optimizer)
+
+
+def _parts() -> int:
+    """Micro-batches that a trainer makes a step of; 1 where none drives this process."""
+    asked = getattr(getattr(Current.trainer, "args", None), "gradient_accumulation_steps", 1)
+    return asked if Current.training and isinstance(asked, int) else 1
 
 
 def _set_rates(optimizer: Any, rates: list[Any]) -> None:
@@ -109,7 +123,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
     if made == 1:
         journal.reached("optimizer")
         journal.write("training", trainer="a custom loop", world=1, steps=settings().steps, number=1)
-    if made >= settings().steps:
+    if made >= moved.wanted(made):
         loop_inventory.forget()
         moved.compare_of(optimizer)
         journal.write("trained", step=made, saved=[])

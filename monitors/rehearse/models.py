@@ -13,6 +13,7 @@ from typing import Any, Optional
 
 from doctor.monitors.rehearse import journal, kernels, outputs
 from doctor.monitors.rehearse.names import redirected
+from doctor.monitors.rehearse.relations import frozen
 
 #: arguments of a loader that say which files of a repository are meant
 _WHERE = ("revision", "subfolder", "cache_dir", "trust_remote_code", "token", "variant")
@@ -45,7 +46,10 @@ def weights(module: Any) -> None:
                 return original(cls, pretrained_model_name_or_path, *args, **kwargs)
             named = _other(pretrained_model_name_or_path, kwargs)
             made = original(cls, named, *args, **kwargs)
-        _loaded(made, pretrained_model_name_or_path, named)
+        _loaded(made)
+        if _Policy.name is None and callable(getattr(made, "generate", None)):
+            _Policy.name = str(named)
+        journal.write("loaded", name=str(pretrained_model_name_or_path), tiny=named != pretrained_model_name_or_path)
         return made
 
     owner.from_pretrained = classmethod(from_pretrained)
@@ -54,10 +58,9 @@ def weights(module: Any) -> None:
 
 
 @journal.shielded
-def _loaded(made: Any, asked: Any, named: Any) -> None:
-    if _Policy.name is None and callable(getattr(made, "generate", None)):
-        _Policy.name = str(named)
-    journal.write("loaded", name=str(asked), tiny=named is not asked and named != asked)
+def _loaded(made: Any) -> None:
+    """Remember the weights; with `output_loading_info` the model is the first of two."""
+    frozen.loaded(made[0] if isinstance(made, tuple) else made)
 
 
 def _made_of_configurations(owner: Any) -> None:
@@ -120,9 +123,5 @@ def _first_argument(owner: Any, name: str, place: int) -> None:
 
 
 def _other(name: Any, kwargs: dict[str, Any]) -> Any:
-    return redirected(name, **(_where(kwargs) or {}))
-
-
-@journal.shielded
-def _where(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {key: kwargs[key] for key in _WHERE if kwargs.get(key) not in (None, "")}
+    where = {key: kwargs[key] for key in _WHERE if kwargs.get(key) not in (None, "")}
+    return redirected(name, **where)

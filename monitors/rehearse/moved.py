@@ -8,6 +8,8 @@ from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import settings
 
 _VALUES = 256
+#: steps that are made at most behind the usual ones until one has a rate
+_MORE = 3
 
 
 class _Before:
@@ -55,7 +57,8 @@ def compare(trainer: Any, model: Any) -> None:
     if not _Before.samples:
         return
     rates = [each.get("lr") for each in getattr(trainer.optimizer, "param_groups", [])]
-    _tell(dict(_model(trainer, model).named_parameters()), rates, skipped=_skipped(trainer))
+    now = dict(_model(trainer, model).named_parameters())
+    _tell(now, rates, skipped=_skipped(trainer))
 
 
 def _tell(now: dict[str, Any], rates: list[Any], *, skipped: bool) -> None:
@@ -71,6 +74,17 @@ def _tell(now: dict[str, Any], rates: list[Any], *, skipped: bool) -> None:
         "moved", moved=len(moved), still=len(still), examples=moved[:5], unmoved=still[:20],
         rates=[float(each) for each in rates if each is not None], used=_Before.rate, skipped=skipped,
     )  # fmt: skip
+
+
+def wanted(made: int) -> int:
+    """Steps to be made: some more where none of those so far had a rate, as in a warm-up that rises late.
+
+    DeepSpeed's logarithmic one has 0 twice:
+    https://github.com/deepspeedai/DeepSpeed/blob/v0.19.0/deepspeed/runtime/lr_schedules.py
+    """
+    steps = settings().steps
+    without = made >= steps and _Before.rate == 0 and not settings().null
+    return steps + _MORE if without else steps
 
 
 def used(optimizer: Any) -> None:

@@ -12,12 +12,13 @@ https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
 from __future__ import annotations
 
 import functools
+import hashlib
 import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.relations import leaks, ratios, weights
+from doctor.monitors.rehearse.relations import extents, leaks, ratios, weights
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.settings import settings
 
@@ -139,22 +140,23 @@ def _row(torch: Any, gradient: Any, logits: Any) -> tuple[Any, Any, Any]:
     return largest > 0, at.where(hard, torch.full_like(at, -1)), weight.where(hard, torch.zeros_like(weight))
 
 
-def stepping(backwards: int) -> None:
+def stepping(backwards: int, parts: int = 1) -> None:
     """A step is about to be made: tell what was seen, and look no more behind the second one.
 
     Args:
         backwards: backward passes so far.
+        parts: micro-batches that a trainer is to make a step of; 1 where none drives this process.
 
     """
     if not _Seen.over:
         _Seen.steps += 1
         _Seen.over = _Seen.steps == _STEPS
-        _tell(backwards)
+        _tell(backwards, parts)
         _Seen.forwards, _Seen.leak = [], None
 
 
 @journal.shielded
-def _tell(backwards: int) -> None:
+def _tell(backwards: int, parts: int) -> None:
     forwards = [each for each in _Seen.forwards if each.active is not None]
     if not forwards:
         return
@@ -163,4 +165,21 @@ def _tell(backwards: int) -> None:
         "outputs", step=_Seen.steps, generated=ratios.Looked.generated, backwards=backwards,
         forwards=[weights.of_forward(each) for each in forwards],
         groups=weights.of_groups(forwards), leak=None if leak is None else leak.measured(),
+        extents=[found for found in map(extents.of_forward, forwards) if found], parts=parts, rows=_rows(forwards),
+        model_parallel=_model_parallel(),
     )  # fmt: skip
+
+
+def _rows(forwards: list[Forward]) -> str:
+    """A digest of the tokens of a step, which is another one where the rows are."""
+    return hashlib.sha256(repr([each.ids.tolist() for each in forwards]).encode()).hexdigest()[:16]
+
+
+def _model_parallel() -> bool:
+    """Whether processes may share one model: a mesh of several axes, Megatron, or a group of sequence parallelism."""
+    torch: Any = sys.modules["torch"]
+    meshes = getattr(getattr(torch.distributed, "device_mesh", None), "_mesh_resources", None)
+    several = any(getattr(each, "ndim", 1) > 1 for each in getattr(meshes, "mesh_stack", ()) or ())
+    state: Any = getattr(sys.modules.get("accelerate.state"), "AcceleratorState", None)
+    shared = getattr(state, "_shared_state", None) or {}
+    return several or shared.get("parallelism_config") is not None or "megatron.core.parallel_state" in sys.modules

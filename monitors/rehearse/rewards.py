@@ -12,28 +12,21 @@ import functools
 import inspect
 import random
 import re
-import signal
 import threading
 import time
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import fmean
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
-from doctor.monitors.rehearse import answers, journal
+from doctor.monitors.rehearse import answers, journal, lookups
 from doctor.monitors.rehearse.asked import answers_of, asked, holds, names_of
 from doctor.monitors.rehearse.settings import settings
+from doctor.monitors.rehearse.tries import ALL_S, Try, number_of
 
-#: seconds that one try may take, and all tries of one function together
-TRY_S, ALL_S = 10.0, 40.0
 _NOISE = 0.01
 _MOST_TEXTS = 200
 _SILENT = ("log_extra", "log_metric")
-
-
-class TooLongError(BaseException):
-    """A try took longer than it may; no `except Exception` of the user's keeps it."""
 
 
 def watch(trainer: Any) -> None:
@@ -59,22 +52,19 @@ def _watched(original: Any, trainer: Any, texts: Sequence[str]) -> Any:
         with tried.timed():
             result = original(*args, **kwargs)
         tried.once(args, kwargs, result)
-        told = noisy(result)
-        return result if told is None else told
+        return noisy(result)
 
     @functools.wraps(original)
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         with tried.timed():
             result = await original(*args, **kwargs)
         await tried.once_awaited(args, kwargs, result)
-        told = noisy(result)
-        return result if told is None else told
+        return noisy(result)
 
     hidden = inspect.iscoroutinefunction(getattr(original, "__call__", None))  # noqa: B004 - the bound method itself
     return awaited if inspect.iscoroutinefunction(original) or hidden else watched
 
 
-@journal.shielded
 def noisy(result: Any) -> Any:
     """The same rewards with a little noise; what is no list of numbers goes on as it is."""
     if not settings().tiny or not isinstance(result, (list, tuple)):
@@ -100,6 +90,7 @@ class Tried:
     def __init__(self, function: Any, trainer: Any, texts: Sequence[str]) -> None:
         self._function, self._trainer, self._texts = function, trainer, texts
         self.name = str(getattr(function, "__name__", type(function).__name__))
+        self._lookup: Optional[dict[str, Any]] = None
         self._done = journal.rank() != 0 or settings().resume  # a second pass has its noise, and no second try
 
     @contextmanager
@@ -111,7 +102,6 @@ class Tried:
         finally:
             journal.write("reward_call", function=self.name, seconds=time.monotonic() - began)
 
-    @journal.shielded
     def once(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Try it, at the first call."""
         batch = self._batch(args, kwargs, result)
@@ -128,16 +118,12 @@ class Tried:
             mixed = self._mixed(batch)
             if mixed is not None:
                 mixed.run(self._function)
+            if self._column is None:
+                self._lookup = lookups.tried(self._function, batch, self._tags)
             self._tell(batch, mixed)
 
     async def once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """The same of a function that is awaited."""
-        try:
-            await self._once_awaited(args, kwargs, result)
-        except Exception:  # noqa: BLE001 - a bug of ours
-            journal.crashed("Tried.once_awaited")
-
-    async def _once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         batch = self._batch(args, kwargs, result)
         if batch is None:
             return
@@ -172,6 +158,8 @@ class Tried:
         texts = [*self._texts, *prompts[:2]]
         kinds = answers.of_rows(prompts, found[1] if found else None, texts)
         self._finals = [answers.final_of(each) for each in found[1]] if found else []
+        whole = found[1] if found else []
+        self._worked = bool(whole) and all(a != b.strip() for a, b in zip(self._finals, whole))  # noqa: B905
         self._tags = answers.tags_in(texts)
         self._lines = all(answers.on_lines(each, self._tags) for each in prompts)
         tries = [Try("again", self._with(batch, completions), self._until_s)]
@@ -179,7 +167,7 @@ class Tried:
             told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
             tries.append(Try(kind.kind, self._with(batch, told), self._until_s, told))
         self._results = tries
-        self._own = [_number(each) for each in result]
+        self._own = [number_of(each) for each in result]
         return tries
 
     def _near(self, batch: dict[str, Any]) -> list[Try]:
@@ -243,6 +231,7 @@ class Tried:
             again=again and again.values and again.values[:64], column=self._column,
             reads=self._judges(), lines=self._lines, absent=absent(self._function, batch),
             weight=self._weight(), place=_place(self._function), mixed=mixed and mixed.known[:64],
+            worked=self._worked, lookup=self._lookup,
             near=[self._finals[0], *(answers.near_of(self._finals[0]) or ())] if self._finals else [],
             tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
         )  # fmt: skip
@@ -262,93 +251,6 @@ class Tried:
             return 1.0
 
 
-class Try:
-    """One call of a function with completions of one kind."""
-
-    def __init__(self, kind: str, arguments: dict[str, Any], until_s: float, told: Sequence[Any] = ()) -> None:
-        self.kind, self._arguments, self._until_s, self.told = kind, arguments, until_s, told
-        self.values: Optional[list[Optional[float]]] = None
-        self.seconds: Optional[float] = None
-        self.error = self.frame = ""
-
-    @property
-    def known(self) -> list[float]:
-        """What every row earned; empty where one of them earned nothing that is a number."""
-        values = [each for each in self.values or () if each is not None]
-        return values if len(values) == len(self.told) else []
-
-    def run(self, function: Callable[..., Any]) -> None:
-        """Call it; what it raises is noted."""
-        if time.monotonic() > self._until_s:
-            self.error = "not tried"
-            return
-        began = time.monotonic()
-        try:
-            with within(TRY_S):
-                self._take(function(**self._arguments))
-        except TooLongError:
-            self.error = "too long"
-        except Exception as error:  # noqa: BLE001 - the finding itself
-            self._failed(error)
-        self.seconds = time.monotonic() - began
-
-    async def run_awaited(self, function: Callable[..., Any]) -> None:
-        """The same of a function that is awaited."""
-        import asyncio
-
-        if time.monotonic() > self._until_s:
-            self.error = "not tried"
-            return
-        began = time.monotonic()
-        try:
-            self._take(await asyncio.wait_for(function(**self._arguments), TRY_S))
-        except asyncio.TimeoutError:
-            self.error = "too long"
-        except Exception as error:  # noqa: BLE001
-            self._failed(error)
-        self.seconds = time.monotonic() - began
-
-    def _take(self, result: Any) -> None:
-        if hasattr(result, "tolist"):
-            result = result.tolist()
-        if isinstance(result, (list, tuple)):
-            self.values = [_number(each) for each in result]
-        else:
-            self.error = "no list"
-
-    def _failed(self, error: Exception) -> None:
-        self.error = f"{type(error).__name__}: {str(error)[:200]}"
-        frames = traceback.extract_tb(error.__traceback__)
-        last = next((each for each in reversed(frames) if "-packages" not in each.filename), None)
-        self.frame = f"{last.filename}:{last.lineno}" if last is not None else ""
-
-    def as_data(self) -> dict[str, Any]:
-        """For the journal."""
-        return {"values": self.values and self.values[:64], "seconds": self.seconds, "error": self.error,
-                "frame": self.frame}  # fmt: skip
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Interrupt what takes longer; Python's regular expressions can be interrupted too. The main thread alone.
-
-    Raises:
-        TooLongError: it took longer.
-
-    """
-
-    def over(*_: Any) -> None:
-        raise TooLongError
-
-    before = signal.signal(signal.SIGALRM, over)
-    left = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *left)
-        signal.signal(signal.SIGALRM, before)
-
-
 def _places(function: Any) -> tuple[str, ...]:
     """Names of what a function is handed by place: TRL's early releases hand over prompts first, ms-swift completions.
 
@@ -359,12 +261,6 @@ def _places(function: Any) -> tuple[str, ...]:
     except (TypeError, ValueError):
         return ("prompts", "completions")
     return tuple(each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD))
-
-
-def _number(value: Any) -> Optional[float]:
-    if hasattr(value, "item"):
-        value = value.item()
-    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _nowhere(*_: Any, **__: Any) -> None:

@@ -121,13 +121,11 @@ def _around_sampler(trainer: Any, longest: list[int]) -> None:
     @functools.wraps(original)
     def sampler(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        ours = None if made is None else _as_sampler(made, longest)
-        return made if ours is None else ours
+        return made if made is None else _as_sampler(made, longest)
 
     trainer._get_train_sampler = sampler  # noqa: SLF001 - the one place where samplers are made
 
 
-@journal.shielded
 def _as_sampler(made: Any, longest: list[int]) -> Any:
     from torch.utils.data import Sampler
 

@@ -94,6 +94,12 @@ def _plain(name: str, finding: str = "", phase: str = "") -> Case:
     return Case((f"{PROGRAMS}/plain/{name}.py", SMALL), finding, phase, options, alone=True)
 
 
+def _public(name: str, finding: str = "", phase: str = "", *, processes: bool = False) -> Case:
+    options = ("--no-resume",) if finding or phase else ()
+    words = (f"{PROGRAMS}/public/{name}.py", SMALL)
+    return Case(("torchrun", *words) if processes else words, finding, phase, options, alone=True)
+
+
 def _of_loop(name: str, finding: str = "") -> Case:
     return Case((f"{PROGRAMS}/loops.py", SMALL, name), finding)
 
@@ -165,6 +171,21 @@ WELL = {
             "right_contrastive",
         )
     },
+    # after public threads, one a file
+    **{
+        f"public-{each}": _public(each)
+        for each in (
+            "right_accelerate_accumulates",
+            "right_distill_logs",
+            "right_gsm8k_rewards",
+            "right_ppo_lora_value_head",
+            "right_dpo_adapter",
+            "right_grouped_decay",
+            "right_reinforce_leave_one_out",
+        )
+    },
+    "public-right_zero2_schedule": _public("right_zero2_schedule", processes=True),
+    "public-right_zero2_warmup": _public("right_zero2_warmup", processes=True),
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -294,4 +315,29 @@ MISTAKES = {
     "plain-sft-packed": _plain("sft_packed_sees_all", "NUM2455"),
     "plain-sft-padding": _plain("sft_padding_in_the_mean", "NUM2455"),
     "plain-trainer-loss": _plain("trainer_loss_of_rows", "NUM2455"),
+    # after public threads, one a file, written before any of them was run
+    "public-accelerate_clears_first": _public("accelerate_clears_first", "NUM2455"),
+    "public-accelerate_optimizer_left_out": _public("accelerate_optimizer_left_out", "NUM2455"),
+    "public-distill_target_of_logs": _public("distill_target_of_logs", "NUM2455"),
+    "public-grpo_end_is_padding": _public("grpo_end_is_padding", "NUM2455"),
+    "public-grpo_first_token_left_out": _public("grpo_first_token_left_out", "NUM2455"),
+    "public-lora_freezes_value_head": _public("lora_freezes_value_head", "NUM5191"),
+    "public-ppo_returns_follow_values": _public("ppo_returns_follow_values", "NUM5191"),
+    "public-reward_compares_whole_solution": _public("reward_compares_whole_solution", "RLX5519"),
+    "public-reward_looks_up_other_prompt": _public("reward_looks_up_other_prompt", "RLX5519"),
+    "public-reward_model_two_labels": _public("reward_model_two_labels", phase="any"),
+    "public-sft_mask_meets_left_padding": _public("sft_mask_meets_left_padding", "NUM2455"),
+    "public-sft_packed_mask_of_ones": _public("sft_packed_mask_of_ones", "NUM2455"),
+    "public-trainer_loss_not_shared_out": _public("trainer_loss_not_shared_out", "NUM2455"),
+    "public-yaml_rate_is_text": _public("yaml_rate_is_text", phase="any"),
+    # ten more, of which one is a reward of veRL (`test_parts`)
+    "public-lora_targets_as_pattern": _public("lora_targets_as_pattern", phase="any"),
+    "public-dpo_adapter_stays_on": _public("dpo_adapter_stays_on", "NUM018"),
+    "public-sft_thinking_removed": _public("sft_thinking_removed", "RLX6089"),
+    "public-reward_empty_is_best": _public("reward_empty_is_best", "RLX5519"),
+    "public-optimizer_lacks_norms": _public("optimizer_lacks_norms", "NUM5191"),
+    "public-ppo_divergence_added": _public("ppo_divergence_added", "DAT3073/divergence_rewarded"),
+    "public-accelerate_loader_left_out": _public("accelerate_loader_left_out", "NUM2455", processes=True),
+    "public-reinforce_product_of_means": _public("reinforce_product_of_means", "NUM2455"),
+    "public-value_loss_of_old_values": _public("value_loss_of_old_values", "NUM5191"),
 }

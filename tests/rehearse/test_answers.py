@@ -11,7 +11,7 @@ import pytest
 
 from doctor.checks.data.columns import reward_function_fails_on_answers
 from doctor.checks.rl import reward_does_not_judge
-from doctor.monitors.rehearse import answers, asked, journal, rewards
+from doctor.monitors.rehearse import answers, asked, journal, rewards, tries
 from doctor.monitors.rehearse.settings import VARIABLE, PassSettings, _Read
 
 QUESTIONS = [f"What is {each} + 7? Answer inside <answer></answer>." for each in range(4)]
@@ -249,7 +249,7 @@ def test_messages_are_answered_by_messages(root: Path) -> None:
 
 
 def test_a_pattern_that_backtracks_is_interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewards, "TRY_S", 0.3)
+    monkeypatch.setattr(tries, "TRY_S", 0.3)
 
     def backtracks(completions: list[str], **_: Any) -> list[float]:
         return [float(bool(re.match(r"^(\w+\s?)+$", f"{each}!"))) for each in completions]
@@ -451,3 +451,67 @@ def test_answers_of_what_is_no_table_are_not_known() -> None:
     assert asked.answers_of(iter([{"answer": "1"}]), "answer") == ()
     assert asked.answers_of(Table({"answer": HELD}), "answer") == HELD[:64]
     assert asked.answers_of(Table({"answer": HELD}), "solution") == ()
+
+
+SOLUTIONS = [f"I add both.\n#### {each}" for each in RIGHT]
+
+
+def result(solution: str) -> str:
+    return solution.rpartition("####")[2].strip()
+
+
+def test_a_result_that_is_compared_with_the_whole_solution_is_told(root: Path) -> None:
+    def correct(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        found = [each.split("<answer>")[-1].split("</answer>")[0].strip() for each in completions]
+        return [2.0 * (each == right) for each, right in zip(found, answer, strict=True)]
+
+    def taken_out(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return correct(completions, [result(each) for each in answer])
+
+    def alike(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+        return [len(set(each) & set(right)) / 9 for each, right in zip(completions, answer, strict=True)]
+
+    for function, column, words in (
+        (correct, SOLUTIONS, "Reward function `correct` gives points only to a copy of the whole solution in `answer`"),
+        (taken_out, SOLUTIONS, ""), (alike, SOLUTIONS, ""), (correct, RIGHT, ""),
+    ):  # fmt: skip
+        for file in (root / journal.FOLDER).glob("*"):
+            file.write_text("")
+        (told,) = tried(root, function, answer=column)
+        found = reward_does_not_judge.of_rehearsal([told])
+        headline = "" if found is None else found.words().headline
+        assert headline == words or (not words and "whole solution" not in headline)
+
+
+TABLE = {f"What is {each} + {each}?": str(2 * each) for each in range(10, 20)}
+
+
+def boxed(text: str) -> str:
+    return text.rpartition("{")[2].partition("}")[0]
+
+
+def by_prompt(completions: list[str], prompts: list[str], **_: Any) -> list[float]:
+    return [float(boxed(each) == TABLE.get(asked)) for each, asked in zip(completions, prompts, strict=True)]
+
+
+def by_question(completions: list[str], prompts: list[str], **_: Any) -> list[float]:
+    return by_prompt(completions, [each.partition("?")[0] + "?" for each in prompts])
+
+
+@pytest.mark.parametrize(("function", "behind", "count"), [
+    (by_prompt, " Put it into a box.", 1), (by_question, " Put it into a box.", 0), (by_prompt, "", 0),
+])  # fmt: skip
+def test_a_table_that_lacks_the_prompts_is_told(root: Path, function: Any, behind: str, count: int) -> None:
+    trainer = Trainer(function)
+    rewards.watch(trainer)
+    prompts = [f"{each}{behind}" for each in list(TABLE)[:4]]
+    trainer.reward_funcs[0](prompts=prompts, completions=["maybe 3", "no", "7", ""])
+    told = [each for each in journal.entries(root) if each["kind"] == "reward"]
+    found = reward_does_not_judge.of_lookups(told)
+    assert (found is not None) == bool(count)
+    if found is not None:
+        assert (
+            found.words().headline
+            == "`by_prompt` looks right answers up in `TABLE` by prompts that the table does not have"
+        )
+        assert found.words("zh").headline

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from doctor.checks.numerics import first_step_contradicts_its_data as judge
-from doctor.monitors.rehearse import cleared, contracts, outputs
 from doctor.monitors.rehearse import journal as notes
-from doctor.monitors.rehearse.relations import ratios, weights
+from doctor.monitors.rehearse import outputs
+from doctor.monitors.rehearse.relations import cleared, contracts, ratios, weights
 from doctor.monitors.rehearse.relations.forwards import Forward
 
 torch = pytest.importorskip("torch")
@@ -270,6 +270,7 @@ def trains(order: str, *, optimizers: int = 1, moves: bool = False) -> None:
     ("order", "options", "words"),
     [
         ("zbzbzbszbzbzbs", {}, "2 of 3 backward passes"),
+        ("bbbzbsbbbzbs", {}, "3 of 4 backward passes"),
         ("bsbs", {}, "nothing clears it"),
         ("zbbszbbs", {}, ""), ("bszbsz", {}, ""), ("bsnbs", {}, ""), ("zbszbs", {}, ""),
         ("zbzbszbzbs", {"moves": True}, ""),

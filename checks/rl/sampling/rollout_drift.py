@@ -122,9 +122,8 @@ class SteadyClimb:
             value=f"{now:.2g}", step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
-    @property
-    def over(self) -> bool:
-        """Whether the climb has paused, or was told."""
+    def calm(self, _stretch: Stretch) -> bool:
+        """Take every row in once the climb has paused."""
         return self._climb.over
 
 

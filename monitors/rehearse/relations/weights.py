@@ -63,8 +63,9 @@ def _smallest(seen: Forward, hard: Any) -> dict[str, Any]:
     if not bool(rows.any()):
         return {}
     least = seen.weight.masked_fill(~hard, float("inf")).amin(1)[rows]
+    total = float(seen.weight[hard].sum())
     alike = bool((least.max() - least.min()).abs() <= _ALIKE * least.min().abs())
-    return {"least": float(least.min()), "alike": alike and len(set(counts[rows].tolist())) > 1}
+    return {"least": float(least.min()), "alike": alike and len(set(counts[rows].tolist())) > 1, "total": total}
 
 
 def _of_padding(seen: Forward, width: int) -> dict[str, int]:

@@ -99,6 +99,8 @@ class Signs:
         if isinstance(node.op, ast.Add):
             return _few(left + right)
         if isinstance(node.op, ast.Sub):
+            if _is_one(node.left) and not any(each.factors - {OTHER} for each in right):
+                return [_other()]  # what is left of a share: above 0
             return _few(left + _negated(right))
         if isinstance(node.op, ast.Mult):
             return _few([Term(a.sign * b.sign, a.factors | b.factors) for a in left for b in right])
@@ -219,6 +221,10 @@ def _names_in(node: ast.AST) -> Iterator[str]:
 
 def _is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant)
+
+
+def _is_one(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
 
 
 def _other() -> Term:

@@ -1,5 +1,7 @@
 """Losses of torch that are given something else than what they take: probabilities for their logarithms, or logits.
 
+Both sides are looked at: the input, which is trained, and the target.
+
 https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.kl_div.html (`input` in log space)
 https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.nll_loss.html (log probabilities)
 https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.cross_entropy.html (unnormalized logits)
@@ -25,6 +27,10 @@ _SHAPES = ("Squeeze", "Unsqueeze", "View", "UnsafeView", "Reshape", "Select", "S
 _DEEPEST = 5
 
 
+#: place of `log_target` among the arguments of `kl_div`
+_LOG_TARGET = 5
+
+
 class _Calls:
     made: ClassVar[dict[str, int]] = {}
 
@@ -42,6 +48,7 @@ def _looked_at(original: Any, name: str, judge: Callable[[Any], str]) -> Any:
     def loss(*args: Any, **kwargs: Any) -> Any:
         if _Calls.made.get(name, 0) < _CALLS:
             _look(name, judge, kwargs.get("input", args[0] if args else None))
+            _look_at_target(name, args, kwargs)
         return original(*args, **kwargs)
 
     return loss
@@ -55,6 +62,31 @@ def _look(name: str, judge: Callable[[Any], str], given: Any) -> None:
     wrong = judge(given)
     if wrong:
         journal.once("contract", name, function=name, given=wrong)
+
+
+@journal.shielded
+def _look_at_target(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    target: Any = kwargs.get("target", args[1] if len(args) > 1 else None)
+    own = kwargs.get("input", args[0] if args else None)
+    if name not in _TARGETS or not getattr(own, "requires_grad", False) or getattr(target, "shape", None) != own.shape:
+        return
+    if target.is_floating_point() and target.numel():
+        log = bool(kwargs.get("log_target", args[_LOG_TARGET] if len(args) > _LOG_TARGET else False))
+        wrong = _TARGETS[name](target.detach(), log)
+        if wrong:
+            journal.once("contract", f"{name} target", function=name, given=wrong, target=True, log=log)
+
+
+def _divergence_from(target: Any, log: bool) -> str:
+    """`kl_div` takes probabilities, and with `log_target` their logarithms."""
+    if log:
+        return _positive(target)
+    return "values_below_0" if bool((target < -_ROUNDED).any()) else ""
+
+
+def _shares(target: Any, _: bool) -> str:
+    """Targets of the size of the input are probabilities."""
+    return "values_below_0" if bool((target < -_ROUNDED).any()) else ""
 
 
 def _positive(given: Any) -> str:
@@ -90,4 +122,10 @@ _TAKES: dict[str, Callable[[Any], str]] = {
     "nll_loss": _positive,
     "cross_entropy": _normalised,
     "binary_cross_entropy_with_logits": _sigmoid,
+}
+#: what the target is judged by, where it is not a class
+_TARGETS: dict[str, Callable[[Any, bool], str]] = {
+    "kl_div": _divergence_from,
+    "cross_entropy": _shares,
+    "binary_cross_entropy_with_logits": _shares,
 }

@@ -58,11 +58,10 @@ def _clearing(owner: Any) -> None:
     if not _Loop.backwards or not any(bool(each.grad.any()) for each in with_gradient):
         return
     version = sum(map(_version, parameters))
-    _Loop.cleared += 1
+    _Loop.cleared = _Loop.backwards  # whatever came before it is lost, however seldom it is cleared
     _Loop.version = version if _Loop.version in (-1, version) else -2
 
 
-@journal.shielded
 def backward() -> None:
     """A backward pass is about to begin."""
     _Loop.backwards += 1
