@@ -38,12 +38,20 @@ def within(version: str, specifier: str) -> bool:
         ValueError: one of the two cannot be read.
 
     """
-    release, clauses = numbers(version), _clauses(specifier)
-    if release is None or clauses is None:
+    answer = within_numbers(version, specifier)
+    if answer is None:
         from packaging.specifiers import SpecifierSet
         from packaging.version import Version
 
         return SpecifierSet(specifier).contains(Version(Version(version).public), prereleases=True)
+    return answer
+
+
+def within_numbers(version: str, specifier: str) -> Optional[bool]:
+    """The same of a release and a range of numbers alone; None for any other, which `packaging` has to read."""
+    release, clauses = numbers(version), _clauses(specifier)
+    if release is None or clauses is None:
+        return None
     return all(relation(release, bound) for relation, bound in clauses)
 
 

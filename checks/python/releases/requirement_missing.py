@@ -8,7 +8,7 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import CONFIRMED, LIKELY, Finding, Skip, found
 from doctor.catalogue.problem import ERROR, WARNING
-from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, present, stack
+from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, plainly_excluded, present, stack
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.data import libraries
@@ -45,6 +45,8 @@ def requirement_missing(packages: Packages, interpreter: Interpreter | None) -> 
         if packages.source != "probe" and need.name in _UNLISTED:
             continue
         if present(packages, need.name) or any(each in packages.distributions for each in _SAME.get(need.name, ())):
+            continue
+        if plainly_excluded(need.line, interpreter):
             continue
         requirement = parsed(need.line)
         if requirement is not None and applies(requirement, interpreter):

@@ -6,7 +6,7 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Finding, found, joined
 from doctor.catalogue.problem import ERROR, WARNING
-from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, satisfies, stack
+from doctor.catalogue.shared.requirements import Need, applies, needs, parsed, plainly_satisfied, satisfies, stack
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.interpreter import Interpreter
@@ -35,6 +35,8 @@ def requirement_violated(packages: Packages, interpreter: Interpreter | None) ->
         installed = packages.version(need.name)
         named = need.name in stack() or (need.owner.name == "torch" and need.name.startswith("nvidia-"))
         if installed is None or not named or (need.owner.name, need.name) in ELSEWHERE:
+            continue
+        if plainly_satisfied(need.line, installed):
             continue
         requirement = parsed(need.line)
         if requirement is None or not requirement.specifier or not applies(requirement, interpreter):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor import data
 from doctor.base.patterns import later
-from doctor.base.ranges import numbers, within
+from doctor.base.ranges import numbers, within, within_numbers
 from doctor.base.record import record
 from doctor.facts.interpreter import Interpreter
 from doctor.facts.launch import Launch
@@ -41,6 +41,16 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 }
 
 _NAME = later(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+#: a name with a range, in brackets or not: https://packaging.python.org/en/latest/specifications/dependency-specifiers/
+_PLAIN = later(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[\w\s,.-]*\]\s*)?(?:\(([^()]*)\)|([<>=!~][^()@]*))?\s*")
+
+#: of a marker: what makes one more than conditions that all must hold, one of these, and variables that are no versions
+_ALTERNATIVES = later(r"\bor\b|\(")
+_CONDITION = later(r"""\s*(\w+)\s*(<=|>=|==|!=|<|>)\s*(["'])([\w.]+)\3\s*""")
+_NAMES_IN_MARKERS = frozenset({
+    "implementation_name", "os_name", "platform_machine", "platform_python_implementation", "platform_system",
+    "sys_platform",
+})  # fmt: skip
 
 
 @cache
@@ -129,6 +139,34 @@ def _requires(owner: Distribution, source: str) -> tuple[str, ...]:
         return owner.requires
     release = data.release(owner.name, owner.version)
     return (release.requires or ()) if release is not None else ()
+
+
+def plainly_satisfied(line: str, version: str) -> bool:
+    """Whether a Requires-Dist line is a name with a range that a release of numbers is in, seen without `packaging`.
+
+    A marker does not matter where the range holds anyway.
+    """
+    match = _PLAIN.fullmatch(line.partition(";")[0])
+    return match is not None and within_numbers(version, match[1] or match[2] or "") is True
+
+
+def plainly_excluded(line: str, interpreter: Interpreter | None) -> bool:
+    """Whether a condition of a Requires-Dist line's marker is seen to fail without `packaging`, where all must hold."""
+    marker = line.partition(";")[2]
+    if interpreter is None or not marker or _ALTERNATIVES.search(marker):
+        return False
+    known = _markers(interpreter)
+    return any(_fails(condition, known) for condition in marker.split(" and "))
+
+
+def _fails(condition: str, known: Mapping[str, str]) -> bool:
+    match = _CONDITION.fullmatch(condition)
+    if match is None:
+        return False
+    name, relation, _, value = match.groups()
+    if name in ("python_version", "python_full_version"):
+        return within_numbers(known[name], f"{relation}{value}") is False
+    return name in _NAMES_IN_MARKERS and relation in ("==", "!=") and (known[name] == value) is (relation == "!=")
 
 
 def parsed(line: str) -> Requirement | None:
