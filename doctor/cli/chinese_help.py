@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import click
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 
 from doctor.catalogue.reasons import translated
+from doctor.render.ink import Text, cell_len
 from doctor.render.wrapping import wrapped
 
 _HEADINGS = {"Options": "选项", "Commands": "命令"}
@@ -97,7 +95,7 @@ class _Formatter(click.HelpFormatter):
                 self.write(f"{'':>{self.current_indent + column}}{line}\n")
 
     def _wrapped(self, text: str, width: int) -> list[str]:
-        lines = wrapped(Text(text), Console(width=width, color_system=None), max(width - self.current_indent, 10))
+        lines = wrapped(Text(text), max(width - self.current_indent, 10))
         return [line.plain.strip() for line in lines]
 
 

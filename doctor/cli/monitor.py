@@ -268,10 +268,10 @@ def _serve(run: Any, csv: Path | None, place: tuple[str, int], servers: list[Any
 def _live(run: Any, csv: Path | None, sampler: Any, *, wide: bool) -> None:
     from rich.live import Live
 
-    from doctor.render.console import console_for
+    from doctor.render.console import rich_console_for
 
     language = options.spoken()
-    drawn = Live(console=console_for(sys.stdout), auto_refresh=False)
+    drawn = Live(console=rich_console_for(sys.stdout), auto_refresh=False)
     with (
         suppress(KeyboardInterrupt),
         _keys() as pressed,

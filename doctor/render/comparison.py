@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
 
 #: differences as `doctor.monitors.usage.compare.Difference` gives them, as dictionaries
 Rows = Sequence[Mapping[str, Any]]

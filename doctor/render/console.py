@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.text import Text
-
-from doctor.render.plain import Drawn, PlainOutput, plain
+from doctor.render.ink import Paper, Text, cell_len
+from doctor.render.plain import Drawn, PlainOutput
 from doctor.render.words import (
     WORDS,
     areas_of,
@@ -31,6 +28,11 @@ from doctor.render.words import (
 )
 from doctor.render.wrapping import wrapped
 
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+
+    from doctor.render.ink import Console
+
 _SIGNS = {"error": ("✗", "x", "bold red"), "warning": ("▲", "!", "bold yellow"), "info": ("·", "-", "bold blue")}
 _UNKNOWN = "UNK"  # ids of answers that know no problem
 _VERDICTS = {"error": "bold red", "warning": "bold yellow", "good": "bold green"}
@@ -40,25 +42,37 @@ _SCROLLS = 3  # findings that fill a screen
 _WIDEST = 110  # longer lines tire the eye
 
 
-class _PlainConsole(Console):
-    """A console whose text holds no control sequences, whatever it quotes; its colours are its own."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Give the segments of a renderable, their text cleaned."""
-        for each in super().render(renderable, options):
-            yield each if each.control else Segment(plain(each.text), each.style)
-
-
 def console_for(stream: IO[str], *, color: bool | None = None) -> Console:
     """A console on `stream`; NO_COLOR and dumb terminals are respected, width is kept readable."""
-    file: Any = Drawn(stream) if isinstance(stream, PlainOutput) else stream
-    console = _PlainConsole(
-        file=file, highlight=False, emoji=False, markup=False, force_terminal=color, soft_wrap=False
-    )
+    columns = os.environ.get("COLUMNS", "100")
+    if _is_paper(stream, color) and columns.isdecimal() and int(columns):
+        return Paper(_clean(stream), min(int(columns), _WIDEST))
+    return rich_console_for(stream, color=color)
+
+
+def rich_console_for(stream: IO[str], *, color: bool | None = None) -> RichConsole:
+    """The same, drawn by `rich` wherever it leads."""
+    from doctor.render.terminal import terminal
+
+    console = terminal(_clean(stream), color=color)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 100
     console.width = min(console.width, _WIDEST)
     return console
+
+
+def _clean(stream: IO[str]) -> Any:
+    return Drawn(stream) if isinstance(stream, PlainOutput) else stream
+
+
+def _is_paper(stream: IO[str], color: bool | None) -> bool:
+    """Whether nobody sees colours there, and nobody asks for them: https://rich.readthedocs.io/en/stable/console.html."""
+    if color is not None or any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE")):
+        return color is False
+    try:
+        return not stream.isatty()
+    except ValueError:  # it is closed
+        return True
 
 
 def draw(report: dict[str, Any], console: Console, *, language: str = "en", verbose: bool = False) -> None:
@@ -201,7 +215,7 @@ def _labelled(console: Console, label: str, text: Text) -> None:
 
 
 def _wrapped(text: Text, console: Console, *, indent: int) -> Iterator[Text]:
-    for line in wrapped(text, console, max(20, console.width - indent)):
+    for line in wrapped(text, max(20, console.width - indent)):
         line.rstrip()
         yield Text(" " * indent) + _said_only(line)
 
@@ -263,7 +277,7 @@ def _draw_closing(report: dict[str, Any], console: Console, words: Any) -> None:
     console.print(Text(words["closing_title"], style="bold"))
     for each in errors:
         line = Text.assemble((f"{each['id']} ", "bold red"), prose(each["headline"]))
-        for number, part in enumerate(wrapped(line, console, max(20, console.width - 4))):
+        for number, part in enumerate(wrapped(line, max(20, console.width - 4))):
             part.rstrip()
             console.print(Text(" " * (4 if number else 2)) + _said_only(part))
 
@@ -322,7 +336,6 @@ def draw_fixable(findings: Iterable[Mapping[str, Any]], console: Console) -> Non
 
 def draw_table(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
     """A plain table without rules; the last column folds. No cell is cut: in a narrow terminal each has a line."""
-    from rich.cells import cell_len
     from rich.table import Table
 
     firm = sum(max(cell_len(row[column]) for row in (header, *rows)) + 2 for column in range(len(header) - 1))
@@ -341,7 +354,7 @@ def draw_table(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console
 
 def _draw_lines(rows: Sequence[tuple[str, ...]], header: tuple[str, ...], console: Console) -> None:
     """A table whose rows are too wide: the first cell, then a line for each other one."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import set_cell_size
 
     names = max(cell_len(name) for name in header[1:])
     for row in rows:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from doctor.base.redact import redact_text
 from doctor.catalogue.reasons import translated
 from doctor.render.html import bare, prose
+from doctor.render.ink import Text
 from doctor.render.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 _TITLE = 70
 #: columns from which on whole paths fit beside the names of processes; folders above the last one
@@ -71,7 +74,7 @@ def draw(data: Mapping[str, Any], console: Console, language: str, edge: Callabl
     if data["waits"]:
         console.print(Text(words["graph"], style="dim"))
         for line in tree(data, edge):
-            for number, part in enumerate(wrapped(Text(redact_text(line)), console, max(20, console.width - 4))):
+            for number, part in enumerate(wrapped(Text(redact_text(line)), max(20, console.width - 4))):
                 console.print(Text(" " * (4 if number else 2)) + part)
         console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

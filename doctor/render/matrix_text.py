@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from doctor.render import matrix
+from doctor.render.ink import Text
 from doctor.render.matrix import Block
 from doctor.render.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 _QUIET = frozenset({matrix.SAME, matrix.UNSEEN, ""})
 _LINE = 3  # lines that the names of a group may take
@@ -49,7 +51,7 @@ def _draw_groups(nodes: Mapping[str, Any], console: Console, language: str, *, v
         if remark:
             text.append(f"  {remark}", style="dim" if name else "yellow")
         head = Text(f"  {name.ljust(label)}  {f'{number:,}'.rjust(count)}  ", style="bold cyan")
-        told = wrapped(text, console, max(20, console.width - indent))
+        told = wrapped(text, max(20, console.width - indent))
         for at, line in enumerate(told[:_LINE]):
             line.rstrip()
             console.print(Text.assemble(head if at == 0 else " " * indent, line))

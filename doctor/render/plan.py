@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from doctor.base.redact import redact_lines, redact_text
 from doctor.catalogue.plan import Contents, Plan, Run, Safety, diff
 from doctor.render.console import prose
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from doctor.base.redact import redact_text
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 _TITLE_CHARACTERS = 90
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -86,7 +88,7 @@ def draw_rehearsal(
         sign, plain, style = _SIGNS[each["mark"]]
         line = Text.assemble((f"  {sign if fancy else plain} ", style))
         name = Text(words[each["name"]])
-        name.pad_right(max(0, _COLUMNS - name.cell_len))
+        name.append(" " * max(0, _COLUMNS - name.cell_len))
         console.print(line + name + Text(told, style="dim"))
     for title, lines in _lists(section, words):
         console.print()
@@ -100,7 +102,7 @@ def _wrapped(text: Text, console: Console) -> list[Text]:
     from doctor.render.wrapping import wrapped
 
     lines = [Text("  - " if number == 0 else "    ") + each for number, each in enumerate(
-        wrapped(text, console, max(20, console.width - 4))
+        wrapped(text, max(20, console.width - 4))
     )]  # fmt: skip
     for each in lines:
         each.rstrip()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from doctor.base.redact import redact_text
 from doctor.render.console import prose
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.padding import Padding
-from rich.text import Text
 
+from doctor.render.ink import Text
 from doctor.render.usage_report import draw_usage, duration
 from doctor.render.words import PARTS, place_of
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from doctor.render.console import draw_table
+from doctor.render.ink import Text, cell_len
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 #: lines of a file are drawn in these colours
 _COLOURS = {"-": "red", "+": "green"}

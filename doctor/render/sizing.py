@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from doctor.render.console import can_draw, prose
+from doctor.render.ink import Text
 from doctor.render.wrapping import wrapped
 from doctor.sizing.setup import GIB
 from doctor.sizing.verdict import spelled
 from doctor.sizing.words import WORDS
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 _STYLES = {"fits": "bold green", "unsure": "bold yellow", "too-large": "bold red"}
 _SIGNS = {"fits": ("✓", "+"), "unsure": ("▲", "!"), "too-large": ("✗", "x")}
@@ -121,7 +124,7 @@ def _bar(phase: Any, limit: int, console: Console) -> Text:
 def _line(console: Console, text: Text | str, indent: int = 2, style: str = "") -> None:
     """A paragraph, wrapped under its indent."""
     shown = prose(text, style) if isinstance(text, str) else text
-    for part in wrapped(shown, console, max(20, console.width - indent)):
+    for part in wrapped(shown, max(20, console.width - indent)):
         part.rstrip()
         console.print(Text(" " * indent) + part)
 
@@ -160,7 +163,7 @@ def _verdict(plan: Any, console: Console, words: Words) -> None:
             )
         )
     for number, line in enumerate(lines):
-        for part_number, part in enumerate(wrapped(Text(line, style=style), console, console.width - 2)):
+        for part_number, part in enumerate(wrapped(Text(line, style=style), console.width - 2)):
             first = number == 0 and part_number == 0
             part.rstrip()
             console.print(Text(f"{sign} " if first else "  ", style=style) + part)
@@ -190,7 +193,7 @@ def _changes(advice: Any, console: Console, words: Words, first: str) -> None:
         label = Text(words[first if number == 0 else "then"], style="dim")
         label.append(" " * (width - label.cell_len + 2))
         text = prose(words[f"change_{change.key}"].format(before=change.before, after=change.after))
-        for line_number, line in enumerate(wrapped(text, console, console.width - width - 4)):
+        for line_number, line in enumerate(wrapped(text, console.width - width - 4)):
             console.print(Text("  ") + (label if line_number == 0 else Text(" " * (width + 2))) + line)
     outcome = words[f"word_{advice.verdict.word}"]
     _line(console, words["with_it" if len(changes) == 1 else "with_them"].format(word=outcome))
@@ -253,5 +256,5 @@ def _notes(plan: Any, console: Console, words: Words) -> None:
     _head(console, words["notes"])
     for key, values in plan.notes:
         text = prose(words[f"note_{key}"].format(**values), "dim")
-        for number, line in enumerate(wrapped(text, console, console.width - 4)):
+        for number, line in enumerate(wrapped(text, console.width - 4)):
             console.print(Text("  · " if number == 0 else "    ", style="dim") + line)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from doctor.render import sparkline
+from doctor.render.ink import Text
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 _WIDEST, _NARROWEST, _NAME_MOST = 60, 16, 28
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold blue"}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
-from rich.text import Text
 
 from doctor.base.ranks import ranks_text
 from doctor.catalogue.reasons import translated
+from doctor.render.ink import Text, cell_len
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
+
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+
+from doctor.render.ink import Text, cell_len
+
+if TYPE_CHECKING:
+    from doctor.render.ink import Console
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+from doctor.render.ink import Text, cell_len
 
 _IDEOGRAPH = r"\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _FIRST_IDEOGRAPH = "\u2e80"
@@ -22,12 +20,12 @@ _OPENING = r"(\[{(【「『《〈“‘"
 _PIECE = rf"[ \t]+|[{_OPENING}]*(?:[{_IDEOGRAPH}]|[^\s{_IDEOGRAPH}、。,;:!?()【】「」『』《》〈〉“”]+)?[{_CLOSING}]*"
 
 
-def wrapped(text: Text, console: Console, width: int) -> list[Text]:
-    """Lines of at most `width` cells; a piece that is longer is cut where it must be."""
+def wrapped(text: Text, width: int) -> list[Text]:
+    """Lines of at most `width` columns; a piece that is longer is cut where it must be."""
     if max(text.plain, default="") < _FIRST_IDEOGRAPH or not _compiled(f"[{_IDEOGRAPH}]").search(text.plain):
-        return list(text.wrap(console, width))
+        return text.wrapped(width)
     lines: list[Text] = []
-    for paragraph in text.split("\n", allow_blank=True):
+    for paragraph in text.lines():
         lines.extend(paragraph.divide(list(_breaks(paragraph.plain, width))))
     return lines
 

@@ -9,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from doctor.render.console import draw_markdown
+from doctor.render.ink import Text
 from doctor.render.wrapping import wrapped
-
-CONSOLE = Console(file=io.StringIO(), width=80)
 
 
 def lines(text: str, width: int) -> list[str]:
-    return [line.plain.rstrip() for line in wrapped(Text(text), CONSOLE, width)]
+    return [line.plain.rstrip() for line in wrapped(Text(text), width)]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,7 @@ def lines(text: str, width: int) -> list[str]:
         # what is longer than a line is
         ("见 abcdefghijklmnop", 8, ["见 abcde", "fghijklm", "nop"]),
         ("第一行\n\n第三行", 20, ["第一行", "", "第三行"]),
-        # without an ideograph all is left to rich
+        # without an ideograph a line ends at a blank
         ("no ideograph in these words", 12, ["no ideograph", "in these", "words"]),
     ],
 )
@@ -45,14 +43,14 @@ def test_where_lines_end(text: str, width: int, expected: list[str]) -> None:
 
 @given(st.text(alphabet="ab _(),。:、中文错误《》\n ", max_size=60), st.integers(8, 30))
 def test_nothing_is_lost_and_no_line_is_too_long(text: str, width: int) -> None:
-    told = wrapped(Text("中" + text), CONSOLE, width)
+    told = wrapped(Text("中" + text), width)
     assert "".join(line.plain for line in told) == ("中" + text).replace("\n", "")
     assert all(cell_len(line.plain.rstrip(" ")) <= width for line in told)
 
 
 def test_colours_stay_with_their_words() -> None:
     text = Text("请把 ").append("gradient_accumulation_steps", style="cyan").append(" 写成相同的值")
-    coloured = [line.plain[span.start : span.end] for line in wrapped(text, CONSOLE, 30) for span in line.spans]
+    coloured = [line.plain[span.start : span.end] for line in wrapped(text, 30) for span in line.spans]
     assert coloured == ["gradient_accumulation_steps"]
 
 
