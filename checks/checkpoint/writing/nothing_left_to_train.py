@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from doctor.base.patterns import later
 from doctor.base.record import replace
-from doctor.catalogue.finding import LIKELY, Finding
+from doctor.catalogue.courses import Courses
+from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hit, Hits, Signature, finding_of_signature
 from doctor.catalogue.words import words_of
 
@@ -40,3 +44,26 @@ def explain(hits: Hits) -> Finding | None:
 def _before(stop: Hit, end: Hit) -> bool:
     """Whether the guard spoke before a training ended: in the same log by its lines, else at any time."""
     return stop.file != end.file or stop.line < end.line
+
+
+_RESUMED = later(
+    r"(?im)^[^\n]{0,80}\b(?:resum\w*|restor\w*|load\w*)\b[^\n]{0,60}?(?:checkpoint|ckpt|step)s?[^\n]{0,120}$"
+)
+_STEP = later(r"(?i)(?:global_step|checkpoint|step|ckpt)[-_/ ](?P<step>\d{1,9})\b")
+_TOTAL = later(r"(?i)\btotal (?:training |optimi[sz]ation )?steps\b\s?[:=]\s?(?P<total>\d{1,9})\b")
+_ENDED = later(r"(?i)\btraining (?:is |has )?(?:finished|completed?|done|ended)\b")
+_NO_STEP = later(r"(?i)\b(?:do|run|train|take|left|remain\w*)\b[^.\n]{0,12}\b(?:zero|0|no) steps\b")
+
+
+def of_quoted(courses: Courses) -> Optional[Finding]:
+    """A resumed run of which nothing is shown between its beginning and its end, or that says so itself."""
+    if not courses.excerpt or courses.of:
+        return None
+    resumed = _RESUMED.search(courses.words)
+    if _NO_STEP.search(courses.words) and (resumed or courses.settings.get("resume_from_checkpoint")):
+        return found(PROBLEM, TOML["zero"], confidence=LIKELY)
+    step, total = _STEP.search(resumed[0]) if resumed else None, _TOTAL.search(courses.words)
+    ended = _ENDED.search(courses.words, resumed.end()) if resumed else None
+    if step is None or total is None or ended is None or int(step["step"]) >= int(total["total"]):
+        return None
+    return found(PROBLEM, TOML["early"], confidence=LIKELY, step=step["step"], total=total["total"])
