@@ -21,6 +21,7 @@ MESSAGES = {
     "unresolved": TOML["unresolved"], "unreached": TOML["unreached"],
     "devices": TOML["devices"], "silent": TOML["silent"], "cancelled": TOML["cancelled"],
     "given_away": TOML["given_away"], "timed_out": TOML["timed_out"],
+    "indivisible": TOML["indivisible"], "precisions": TOML["precisions"],
     "taken_for_end": TOML["taken_for_end"], "alike": TOML["alike"], "contrast": TOML["contrast"],
 }  # fmt: skip
 

@@ -17,12 +17,12 @@ from doctor.catalogue.finding import Where
 #: address; there is no way to an address; a tensor lies on another device than what works on it; a library refuses
 #: without a word; a task was cancelled; CUDA refuses memory that the run gives away for a while; a wait has had its
 #: time; a part failed, and the others took it for the end; ranks that share a batch print the
-#: same rows. Of a person: where it works.
+#: same rows; a size does not divide another; two precisions meet. Of a person: where it works.
 Sense = Literal[
     "not_a_number", "no_gradient", "not_learnt", "left_out", "not_read", "gone", "not_same", "absent", "instead",
     "all_fail", "none_of", "twice", "beyond", "disagree", "not_known", "not_set_up", "by_zero", "required", "taken",
     "nothing_left", "cannot", "unresolved", "unreached", "devices", "silent", "cancelled", "given_away", "timed_out",
-    "taken_for_end", "alike", "contrast",
+    "taken_for_end", "alike", "contrast", "indivisible", "precisions",
 ]  # fmt: skip
 
 

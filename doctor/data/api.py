@@ -243,6 +243,31 @@ def parameter(function: str, wanted: str, *, required: bool = False) -> list[Kno
     ]
 
 
+def has_class(package: str, class_name: str) -> bool:
+    """Whether a package has a class of this name among those whose members changed between its releases."""
+    content = _load(package, "members")
+    tables = (content.get("attributes", {}), content.get("parameters", {}))
+    return any(owner.partition(":")[2].partition(".")[0] == class_name for table in tables for owner in table)
+
+
+def parameters_of(function: str, version: str, package: str) -> frozenset[str]:
+    """Parameters of a function or `Class.method` in a release of a package; none where that is not known."""
+    groups = _load(package, "members").get("parameters", {})
+    owner = next((each for each in groups if each.partition(":")[2] == function), "")
+    position = _known(package, "0-", owner).position(version) if owner else None
+    if position is None:
+        return frozenset()
+    position += _came(owner)
+    newest = len(_load(package)["versions"]) - 1
+    parts = (each.split(" ") for each in groups[owner].split(";"))
+    return frozenset(
+        name
+        for span, *names in parts
+        if any(first <= position <= last for first, last in _spans(span, newest))
+        for name in names
+    )
+
+
 def asks(asker: str, module: str, wanted: str = "") -> Known | None:
     """Releases of a package that import a name of another one, uncaught and whatever its version."""
     span = _span_of(_load(asker).get("asks", {}), module, wanted or ".")

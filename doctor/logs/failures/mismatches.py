@@ -21,8 +21,8 @@ from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.unrecognised import Mismatch
 from doctor.data import training_argument, trl_argument, trl_classes
-from doctor.data.api import distribution, packages
-from doctor.logs.failures import recursion, wordings
+from doctor.data.api import distribution, has_class, packages, parameters_of
+from doctor.logs.failures import extremes, recursion, wordings
 from doctor.logs.failures.asked import (
     asked_for_attribute,
     asked_for_entry,
@@ -87,7 +87,10 @@ _NOT_LISTED = later(r"^(?P<value>'[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|-?[\d.]{1,20
 _PIN = later(
     r"(?m)^\s{0,8}(?P<name>[A-Za-z][\w.\-]{1,40})\s?(?P<sign>[=><~]=)\s?(?P<version>\d[\w.+!]{0,30})\s*(?:#|$)"
 )
-_MOST_INSTALLED, _MOST_SETTINGS = 6, 3
+_MOST_INSTALLED, _MOST_SETTINGS, _PRINTED = 6, 3, 200
+#: a keyword of a call, and a tensor of one number as it is printed: `'num_items_in_batch': tensor(38544.`
+_GIVEN = later(r"(?<![\w.])(?P<name>[a-z]\w{1,60})\s?=(?!=)")
+_SINGLE = later(r"['\"]?(?P<name>[A-Za-z_]\w{1,60})['\"]?\s?[:=]\s?tensor\(-?\d")
 #: a line of a message, as it stands below `raise Error(`
 _LITERAL = later(r"""^f?(?P<quote>['"])(?P<words>[^\n]{10,300}?)(?P=quote)?,?$""")
 _HOLE, _WORD, _FEWEST_WORDS = later(r"\{[^{}\n]{1,120}\}"), later(r"[A-Za-z]{2,}"), 5
@@ -311,6 +314,9 @@ class _Taken:
             plain = self._made("other_type", name, of=of, subject=subject, meant=meant)
             return plain if subject or self._frame is not None else None
         own = self._frame is not None and self._frame.own
+        ranks = self._ranks_behind_main()
+        if ranks and has_class(self._asker, of):  # its own class: no other release of another package
+            return self._made("attribute_of_main", name, of=of, subject=subject, given=ranks)
         case = (
             "attribute_own" if own else "attribute_itself" if subject == "self" and self._asker else "attribute_library"
         )
@@ -340,7 +346,29 @@ class _Taken:
         if handed is None:
             return None
         case = "none_handed" if handed.given else "none_left_out"
-        return self._made(case, name, of=handed.of, subject=subject, given=handed.given, taken=place_of(handed.frame))
+        given = handed.given or self._left_out(handed.of, subject)
+        return self._made(case, name, of=handed.of, subject=subject, given=given, taken=place_of(handed.frame))
+
+    def _left_out(self, of: str, subject: str) -> str:
+        """Parameters of that release, named like what is None, that the call as it is quoted does not give."""
+        text = self._case.given.text[:20_000]
+        call = re.search(rf"\b{re.escape(of)}\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\)", text)
+        version = self._case.versions.get(self._asker, "")
+        if call is None or not self._asker or not version:
+            return ""
+        given = set(_GIVEN.findall(call["given"]))
+        known = parameters_of(f"{of}.__init__", version, self._asker) or parameters_of(of, version, self._asker)
+        part = subject.partition(".")[0]
+        missing = sorted(each for each in known - given if part in each.split("_") and each != part)
+        return ", ".join(missing[:_MOST_SETTINGS]) if given else ""
+
+    def _ranks_behind_main(self) -> str:
+        """Ranks that miss what rank 0 does not: all that raised this, where rank 0 is not among them."""
+        alike = [each for each in self._case.failures if each.cause.says == self._raised.says]
+        ranks = sorted({each.first.rank for each in alike if each.first.rank is not None})
+        if not ranks or 0 in ranks or not self._asker or any(each.first.rank is None for each in alike):
+            return ""
+        return ", ".join(map(str, ranks[:_MOST_SETTINGS]))
 
     def _subject(self) -> str:
         return asked_for_length(self._code) if "len()" in self._message else asked_for_entry(self._code)
@@ -387,9 +415,20 @@ class _Taken:
     def _worded(self, kind: str) -> Mismatch | None:
         """What the words of a value show with the line, for all that is not asked of an object."""
         shown = wordings.shown_by(kind, self._message, self._code, self._frame)
+        if shown is not None and shown.case == "no_dimension":
+            shown = shown._replace(name=self._single_number())
+        elif shown is not None and shown.case == "none_value":
+            shown = shown._replace(given=", ".join(extremes.before(self._case, self._raised)))
         made = self._of(shown) if shown is not None else None
         # a condition alone is what the unknown answer quotes as well
         return None if made is not None and made.case == "asserted" and not made.settings else made
+
+    def _single_number(self) -> str:
+        """The name under which a tensor without dimensions is printed; "" where none is, or several are."""
+        kept = self._case.kept[self._raised.line.source] if self._case.kept else []
+        shown = "\n".join([self._case.given.text[:20_000], *(text[:2_000] for _, text in kept[-_PRINTED:])])
+        names = {match["name"] for match in _SINGLE.finditer(shown)}
+        return names.pop() if len(names) == 1 else ""
 
     def _of(self, shown: wordings.Shown) -> Mismatch:
         settings = self._speaking(f"{shown.name} {shown.subject.replace('.', ' ')}")

@@ -20,7 +20,7 @@ from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem import ERROR, INFO
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.spoken import Sense, Spoken
-from doctor.logs.failures import bare, system_words, timeouts
+from doctor.logs.failures import bare, divisions, precisions, system_words, timeouts
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.replaced import in_place_of_unknown
@@ -288,7 +288,12 @@ def _said_by_exception(first: Finding, case: Case) -> Spoken | None:
     understood = of_message(raised.name or raised.type, message)
     if understood is None:
         return None
-    settings = _named(message, settings_of(case), zero=understood.sense == "by_zero")
+    made = settings_of(case)
+    settings = _named(message, made, zero=understood.sense == "by_zero")
+    if understood.sense == "indivisible":
+        settings = divisions.settings(understood.first, understood.second, message, made)[:_MOST_SETTINGS]
+    elif understood.sense == "precisions":
+        settings = precisions.settings(made)[:_MOST_SETTINGS]
     if understood.sense == "devices":
         settings = (*settings, *_offloading(settings_of(case)))[:_MOST_SETTINGS]
     if understood.sense == "by_zero" and not settings:
@@ -340,6 +345,10 @@ def of_message(kind: str, message: str) -> Understood | None:
 
 def _compared(message: str) -> Understood | None:
     """Two figures that do not fit together."""
+    if (uneven := divisions.read(message)) is not None:
+        return Understood("indivisible", _clause(message, divisions.PREDICATE), "", uneven.whole, uneven.part)
+    if (types := precisions.read(message)) is not None:
+        return Understood("precisions", _clause(message, precisions.TYPE), "", *types)
     if match := _COMPARED.search(message):
         second = (match["n2"] or "").strip()
         return Understood(

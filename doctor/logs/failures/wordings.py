@@ -121,10 +121,14 @@ def _path_of_none(asked: _Asked) -> Shown | None:
 
 def _operated(asked: _Asked) -> Shown | None:
     """An operator between two, one of which is None or a text."""
+    left, right = asked.match["left"], asked.match["right"]
+    of = left if right == "int" else right if left == "int" else ""
+    summed = line.one(line.arguments(line.calls(asked.tree, "sum", "fsum")))
+    if summed is not None and of in _MANY and asked.match["operator"] == "+":
+        return Shown("summed", of=of, subject=line.shown(summed))
     pairs = line.operands(asked.tree)
     if len(pairs) != 1:  # of several the exception names the operator
         pairs = line.operands_of(asked.tree, asked.match["operator"] or asked.match["compared"] or "")
-    left, right = asked.match["left"], asked.match["right"]
     if len(pairs) != 1:
         return None
     place = 0 if left == "NoneType" else 1 if right == "NoneType" else None
@@ -271,6 +275,16 @@ def _required(asked: _Asked) -> Shown | None:
     return Shown("asserted", subject=line.shown(node)) if compared else None
 
 
+def _without_dimensions(asked: _Asked) -> Shown | None:
+    """A tensor of a single number where one with rows is needed: which of the values that the line goes through."""
+    divided = line.one(line.arguments(line.calls(asked.tree, *_ROWS)))
+    return Shown("no_dimension", subject=line.shown(divided)) if divided is not None else None
+
+
+#: what `sum()` cannot add to the 0 that it begins with
+_MANY = frozenset({"dict", "list", "tuple", "str", "set"})
+#: functions that go through the first dimension
+_ROWS = ("chunk", "split", "index_select", "narrow", "unbind", "cat", "stack", "concat", "gather", "select", "size")
 _NONE_AS_NUMBER = later(
     r"argument must be (?:a string|a number)[^\n]{0,60}, not '?NoneType'?|must be real number, not NoneType"
     r"|^Could not infer dtype of NoneType"
@@ -293,6 +307,7 @@ _SHORTER = later(r"^(?:list|string|tuple) index out of range$")
 _OUT_OF_SIZE = later(
     r"^index (?P<index>-?\d{1,12}) is out of bounds for (?:dimension|axis) \d with size (?P<size>\d{1,12})"
 )
+_NO_ROWS = later(r"^Dimension specified as -?\d but tensor has no dimensions")
 _EMPTY = later(r"^pop from (?:an )?empty (?:list|deque|set)")
 _TOO_FEW = later(r"^not enough values to unpack \(expected (?P<expected>[\w ]{1,20}), got (?P<got>\d{1,6})\)")
 _TOO_MANY = later(r"^too many values to unpack \(expected (?P<expected>\d{1,6})(?:, got (?P<got>\d{1,6}))?\)")
@@ -321,6 +336,7 @@ _WORDS: Sequence[tuple[str, re.Pattern[str], Callable[[_Asked], Shown | None]]] 
     ("IndexError", _SHORTER, _beyond),
     ("IndexError", _OUT_OF_SIZE, _beyond_size),
     ("IndexError", _EMPTY, _popped),
+    ("IndexError", _NO_ROWS, _without_dimensions),
     ("ValueError", _TOO_FEW, _unpacked),
     ("ValueError", _TOO_MANY, _unpacked),
     ("ValueError", _NO_FLOAT, _number),

@@ -9,7 +9,7 @@ from doctor.base.patterns import later
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.words import words_of
-from doctor.checks.numerics._groups import Group, groups, rewards_without_a_token
+from doctor.checks.numerics.printed._groups import Group, groups, rewards_without_a_token
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
