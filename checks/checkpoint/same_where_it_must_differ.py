@@ -34,6 +34,10 @@ _SAID = later(
     r"|\b(?:base|original|untrained) model\b[^.\n]{0,60}\b(?:the same|identical)\b"
 )
 _NOT_SAID = later(r"(?i)\bsame base\b|\bfrom the same\b|\bsame (?:original|pre-?trained)\b")
+#: code that loads a model shows itself where its weights stop
+_CODE = later(
+    r"(?m)^\s*(?:[\w.]+\s*=\s*)?(?:[A-Z]\w+\.from_pretrained|get_peft_model|\w+\.load_(?:adapter|state_dict))\("
+)
 #: `target_modules=["q_proj"]` of an adapter, `--lora-target-modules q_proj k_proj` of a server
 _OF_ADAPTER = later(r"(?<![-_])\btarget_modules['\"]?\s?[:=]\s?(?P<names>\[[^\]\n]{2,300}\]|['\"]\w{2,40}['\"])")
 _OF_SERVER = later(r"--lora-target-modules[ =](?P<names>\w{2,40}(?:[ ,]\w{2,40}){0,20})(?=\s*(?:$|\n|--|\\))")
@@ -54,7 +58,7 @@ def of_quoted(courses: Courses) -> Finding | None:
     if answer:
         return _of_answers(courses, TOML["answers"], answer=answer)
     said = next((each for each in _SAID.finditer(courses.words) if not _NOT_SAID.search(each[0])), None)
-    if said is not None:
+    if said is not None and not _CODE.search(courses.words):
         return _of_answers(courses, TOML["said"], answer="")
     return _same_files(courses.words)
 
