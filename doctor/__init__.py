@@ -6,9 +6,11 @@ Importing this package imports neither torch nor anything that opens CUDA.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # `typing` is not imported: `python -m doctor` still looks into the working directory here
 if TYPE_CHECKING:
+    from typing import Any
+
     from doctor.monitors.guard.guard import Guard
     from doctor.monitors.guard.transformers import DoctorCallback, guard
     from doctor.monitors.guard.watch import watch

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__" and sys.path[:1] in ([""], [os.environ.get("PWD")], [os.path.realpath(os.curdir)]):
+    del sys.path[0]  # `-m` puts the working directory there, and a `json.py` or `rich.py` of the user's with it
+
 import gc
 import io
-import os
 import signal
-import sys
 
 #: what ends a process when somebody asks it to; Windows has but the first
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -32,6 +36,7 @@ def main() -> None:
 def _main() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     _uncoerced()
+    _own_first()
     from doctor.cli.app import run
     from doctor.render.plain import plain_output
 
@@ -51,6 +56,13 @@ def _main() -> None:
     if came and code == _INTERRUPTED:
         os.kill(os.getpid(), came[0])  # so that its parent sees what ended it
     os._exit(code)
+
+
+def _own_first() -> None:
+    """Look for modules in the doctor's own environment first: PYTHONPATH is the command's, with a `rich.py` maybe."""
+    given = {os.path.abspath(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each}  # noqa: PTH100
+    if given and not sys.flags.ignore_environment:
+        sys.path.sort(key=given.__contains__)
 
 
 def _uncoerced() -> None:

@@ -12,6 +12,7 @@ import click
 from doctor.base.record import replace
 from doctor.cli import options
 from doctor.cli.runs import bare, short
+from doctor.run.starting import become
 
 
 def collect(words: tuple[str, ...], chosen: dict[str, Any], wishes: Any) -> int:
@@ -55,7 +56,7 @@ def _only(words: tuple[str, ...], environ: dict[str, str]) -> int:
     if not words:
         return 0
     try:
-        os.execvpe(words[0], list(words), environ)  # noqa: S606 - the user's own command
+        become(words, environ)
     except OSError:
         return bare(words)  # says what is wrong as it always does
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pathlib import Path
 import click
 
 from doctor.run.folder import ROOM, RUNS, RunDir
+from doctor.run.starting import become
 from doctor.run.supervise import NOT_EXECUTABLE, NOT_FOUND, within
 
 #: link to the latest run, beside it
@@ -132,11 +132,8 @@ def bare(words: tuple[str, ...]) -> int:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them for itself alone
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
     try:
-        os.execvp(words[0], words)  # noqa: S606 - the user's own command
+        become(words, os.environ)
     except FileNotFoundError:
         return NOT_FOUND
     except OSError:

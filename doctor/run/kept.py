@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -102,7 +103,10 @@ def _file(run: RunDir, number: int, word: str, path: Path) -> dict[str, Any]:
     try:
         if path.is_dir():
             return {"word": word, "kind": "folder", **_of_folder(path)}
-        size = path.stat().st_size
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # what is read from a pipe is gone for the command
+            return {"word": word, "kind": "unread", "reason": "not a regular file"}
+        size = about.st_size
         told: dict[str, Any] = {"word": word, "kind": "file", "bytes": size, "print": fingerprint(path)}
         if path.suffix in _TEXTS and size <= _MOST_TEXT:
             (run.path / COPIES).mkdir(exist_ok=True)

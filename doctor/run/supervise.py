@@ -23,6 +23,7 @@ from typing import Any, Iterator, Optional
 from doctor.run import aside
 from doctor.run.console import Console, fresh_line, thread
 from doctor.run.folder import ROOM, ROOM_BYTES, VARIABLE, Events, RunDir, host_name
+from doctor.run.starting import OUT_OF, become, inherited, started
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
@@ -32,6 +33,7 @@ _SENTENCES = {
         "not_started": "`{command}` cannot be started: {reason}",
         "not_on_path": "`{command}` cannot be started: it is a file in this folder, and no program of that name is on "
         "PATH; `{start}` starts it",
+        "without": "{reason}: the command runs without the doctor",
         "not_kept": "the console is not kept: {reason}",
         "unkept": "the console is not kept completely: {reason}; the command is not affected",
         "slow": "the disk is too slow",
@@ -41,6 +43,7 @@ _SENTENCES = {
     "zh": {
         "not_started": "无法启动 `{command}`:{reason}",
         "not_on_path": "无法启动 `{command}`:它是当前目录中的文件,PATH 中没有这个名称的程序;`{start}` 可以启动它",
+        "without": "{reason}:命令在没有 doctor 的情况下运行",
         "not_kept": "未保存控制台输出:{reason}",
         "unkept": "控制台输出未完整保存:{reason};命令不受影响",
         "slow": "磁盘太慢",
@@ -94,10 +97,12 @@ def supervise(
     """
     say = partial(_say, _SENTENCES[language])
     folder = _Folder(run, noted=noted)
+    given = inherited()
     folder.note(argv=list(argv), cwd=_here(), started_ns=time.time_ns(), host=host_name(), ranks=None)
     with _stoppable(), _signals_caught() as early, _console(run, say, capture=capture) as console:
         try:
-            child = _started(argv, {**os.environ, **(environment or {}), VARIABLE: str(run.path)}, console)
+            variables = {**os.environ, **(environment or {}), VARIABLE: str(run.path)}
+            child = _started(argv, variables, given, console, say)
         except OSError as exc:
             code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
             _say_why_not(say, argv[0], exc)
@@ -121,21 +126,34 @@ def _say_why_not(say: partial[None], command: str, exc: OSError) -> None:
         say("not_started", command=command, reason=exc.strerror)
 
 
-def _started(argv: Sequence[str], variables: dict[str, str], console: Optional[Console]) -> subprocess.Popen[bytes]:
-    """The command, with its ends of the console.
+def _started(
+    argv: Sequence[str],
+    variables: dict[str, str],
+    given: Sequence[int],
+    console: Optional[Console],
+    say: partial[None],
+) -> subprocess.Popen[bytes]:
+    """The command, with its ends of the console; where there is no room for a second process, in the place of this one.
 
     Raises:
         OSError: it cannot be started.
 
     """
-    if console is None:
-        return subprocess.Popen(list(argv), env=variables)
-    if not console.has_terminal:  # without this, Python would keep back what it prints
-        variables.setdefault("PYTHONUNBUFFERED", "1")
     try:
-        return subprocess.Popen(list(argv), env=variables, stdout=console.stdout, stderr=console.stderr)
-    finally:
-        console.begun()
+        if console is None:
+            return started(argv, variables, given)
+        own = dict(variables)
+        if not console.has_terminal:  # without this, Python would keep back what it prints
+            own.setdefault("PYTHONUNBUFFERED", "1")
+        try:
+            return started(argv, own, given, stdout=console.stdout, stderr=console.stderr)
+        finally:
+            console.begun()
+    except OSError as exc:
+        if exc.errno not in OUT_OF:
+            raise
+        say("without", reason=exc.strerror)
+        become(argv, variables)
 
 
 def _here() -> Optional[str]:

@@ -71,21 +71,23 @@ class _Awaiting(object):
 
 
 class _OwnFolder(object):
-    """Finds our package, the only one in our folder; nobody else's import waits for its disk, or fails over it."""
+    """Finds our package where nobody else has one of that name: behind all others, also those of editable installs.
 
-    def __init__(self, finder):
-        self.finder = finder
+    It is not on the path: nobody else's import waits for its disk, or fails over it.
+    """
 
-    def find_spec(self, name, target=None):
-        if name != "doctor":
+    def __init__(self, folder):
+        self.folder = folder
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "doctor" or path is not None:
             return None
+        from importlib.machinery import PathFinder
+
         try:
-            return self.finder.find_spec(name, target)
+            return PathFinder.find_spec(name, [self.folder], target)
         except OSError:
             return None
-
-    def invalidate_caches(self):
-        self.finder.invalidate_caches()
 
 
 class _Nothing(object):
@@ -96,16 +98,6 @@ class _Nothing(object):
 
     def invalidate_caches(self):
         """The archive is not read again: its disk may hang."""
-
-
-def _own(folder):
-    """Let a folder of the path be read by `_OwnFolder`; the run folder's disk may fail while the program lives."""
-    for hook in sys.path_hooks:
-        try:
-            sys.path_importer_cache[folder] = _OwnFolder(hook(folder))
-        except ImportError:
-            continue
-        return
 
 
 def _attach(name, module):
@@ -140,8 +132,7 @@ def _note(text):
 def _start():
     if sys.version_info < (3, 9):
         return
-    sys.path.append(os.path.join(_ROOT, "lib"))
-    _own(sys.path[-1])
+    sys.meta_path.append(_OwnFolder(os.path.join(_ROOT, "lib")))
     sys.path_importer_cache[_HERE] = _Nothing()
     os.environ.setdefault("DOCTOR_RUN_DIR", os.path.dirname(_ROOT))
     awaiting = _Awaiting()

@@ -171,6 +171,8 @@ def _rows(files: list[Path]) -> Iterator[Row]:
 
 def _opened(path: Path) -> io.BufferedIOBase:
     try:
+        if not path.is_file():  # what is read from a pipe is gone for the run
+            raise _Broken(BrokenFile(Place(str(path)), "it is not a regular file"))
         return cast("io.BufferedIOBase", gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb"))
     except OSError as exc:
         raise _Broken(BrokenFile(Place(str(path)), f"it cannot be read: {(exc.strerror or 'error').lower()}")) from exc

@@ -42,6 +42,8 @@ def read(path: Path) -> Footer | BrokenFile:
     """Read the footer of a parquet file."""
     place = Place(str(path))
     try:
+        if not path.is_file():
+            return BrokenFile(place, "it is not a regular file")
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             if size < 12:

@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from dataclasses import field
+from pathlib import Path
 
 from doctor.base.evidence import Place
 from doctor.base.fact import BrokenFile
@@ -47,6 +48,8 @@ def read_regular(path: str, limit_bytes: int) -> bytes:
     try:
         if (supposed := inputs.supposed(path)) is not None:
             return supposed
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # asked first: whoever waits to write to a pipe would go on
+            raise SourceNotReadable("is a folder" if Path(path).is_dir() else "is not a regular file")
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except OSError as exc:
         raise SourceNotReadable(_why(exc)) from exc
