@@ -8,7 +8,7 @@ import random
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
@@ -26,8 +26,14 @@ class Planted:
 
     def leaks(self, shown: str) -> list[str]:
         """Needles that a shown text still holds, however it is broken into lines or escaped."""
-        joined = "".join(shown.split())
+        joined = _joined(shown)
         return [each for each in self.needles if each in shown or each in joined]
+
+
+@lru_cache(maxsize=2)
+def _joined(shown: str) -> str:
+    """A text without its spaces and line ends; all that is planted is looked for in the same one."""
+    return "".join(shown.split())
 
 
 def random_text(seed: str, alphabet: str, length: int) -> str:

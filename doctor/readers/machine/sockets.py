@@ -49,6 +49,8 @@ def lingering(interesting: Iterable[int], proc: Path = Path("/proc")) -> tuple[i
     wanted, tables = set(interesting), [proc / "self" / "net" / name for name in ("tcp", "tcp6")]
     if not any(os.access(table, os.R_OK) for table in tables):
         return None
+    if not wanted:
+        return ()
     closed = (row for table in tables for row in _bound(table, _CLOSED))
     return tuple(sorted({port for port, address, _ in closed if port in wanted and "." in address}))
 
