@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.each import add_keywords
-from tests.homes import with_cache
-from tests.processes import NoProcesses, without_slow
+from tests.homes import Folders, Homes
+from tests.processes import NoProcesses, may_start_processes, without_slow
 from tests.skipped import SkippedTests
 
 # The tests start hundreds of programs of this checkout, most of them more than once: without bytecode (containers often
@@ -85,13 +84,6 @@ def _one_thread() -> None:
 
 
 @pytest.fixture(scope="session")
-def _new_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Names of folders that nobody has yet. `mktemp` lists all siblings for each new number: a minute for all tests."""
-    folder = tmp_path_factory.mktemp("homes")
-    return (folder / str(number) for number in itertools.count())
-
-
-@pytest.fixture(scope="session")
 def _doctor_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One for all workers of a session."""
     base = tmp_path_factory.getbasetemp()
@@ -100,15 +92,33 @@ def _doctor_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory, _doctor_cache: Path) -> Homes:
+    return Homes(tmp_path_factory.mktemp("homes"), _doctor_cache)
+
+
 @pytest.fixture(autouse=True)
-def _own_home(_new_homes: Iterator[Path], _doctor_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = with_cache(next(_new_homes), _doctor_cache)
+def _own_home(request: pytest.FixtureRequest, _homes: Homes, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = _homes.next(starts_processes=may_start_processes(request.node))
     for name, folder in (("HOME", home), ("XDG_STATE_HOME", home / "state"), ("HF_HOME", home / "hf")):
         monkeypatch.setenv(name, str(folder))
     for name in ("HF_TOKEN", "WANDB_API_KEY", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "DOCTOR_RUN_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+@pytest.fixture(scope="session")
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return Folders(tmp_path_factory.mktemp("tests"))
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, _folders: Folders) -> Path:
+    """A new folder, as pytest's own: that one costs a look at all folders of the worker, and a link to the newest."""
+    folder = _folders.named(request.node.name)
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture

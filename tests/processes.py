@@ -35,6 +35,11 @@ def without_slow(expression: str) -> str:
     return expression if not expression or "slow" in expression else f"({expression}) and not slow"
 
 
+def may_start_processes(item: pytest.Item) -> bool:
+    """Whether its marks allow it to."""
+    return any(item.get_closest_marker(name) for name in ("process", "slow"))
+
+
 class NoProcesses:
     """The plugin: fails a test that starts a process and is not marked so."""
 
@@ -44,7 +49,7 @@ class NoProcesses:
 
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
         """Hold this test to its marks."""
-        _allowed[0] = any(item.get_closest_marker(name) for name in ("process", "slow"))
+        _allowed[0] = may_start_processes(item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:

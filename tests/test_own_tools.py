@@ -1,13 +1,16 @@
-"""What the tests themselves use: the list of skipped tests, and the peak of a program's memory."""
+"""What the tests themselves use: their homes, the list of skipped tests, and the peak of a program's memory."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.homes import Homes, made_once, with_cache
 from tests.processes import without_slow
 
 _ROOT = Path(__file__).parent.parent
@@ -57,6 +60,48 @@ _SKIPPED = {
     "folder/test_part.py::test_needs_it[d e]", "folder/test_part.py::TestOne::test_by_its_fixture",
     "test_whole.py::test_of_a_module",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda home: (home / ".bashrc").touch(),
+        lambda home: (home / ".cache" / "pip").mkdir(),
+        lambda home: home.chmod(0o500),
+        lambda home: (home / ".cache").chmod(0o755 if (home / ".cache").stat().st_mode & 0o777 != 0o755 else 0o700),
+        lambda home: (home / ".cache" / "grpo-doctor").unlink(),
+        lambda home: (home / ".cache").rename(home / ".config"),
+        shutil.rmtree,
+    ],
+)
+def test_a_home_that_is_not_as_it_was_made_is_no_other_tests(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    homes = Homes(tmp_path, tmp_path / "cache")
+    first = homes.next(starts_processes=False)
+    assert homes.next(starts_processes=False) == first
+    change(first)
+    second = homes.next(starts_processes=False)
+    assert second != first
+    assert list(second.rglob("*")) == list(with_cache(second).rglob("*"))
+    assert homes.next(starts_processes=True) == second, "it comes after those that left nothing behind"
+    third = homes.next(starts_processes=False)
+    assert third not in (first, second), "what a process does later is not seen"
+
+
+def test_what_all_workers_share_is_made_once_and_anew_where_that_failed(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make(folder: Path) -> None:
+        made.append("begun")
+        (folder / "part").write_text("x")
+        if len(made) == 1:
+            pytest.skip("the package index does not answer")
+
+    with pytest.raises(pytest.skip.Exception):
+        made_once(tmp_path, "stack", make)
+    (tmp_path / "stack" / "left").touch()
+    for _ in range(2):
+        assert [each.name for each in made_once(tmp_path, "stack", make).iterdir()] == ["part"]
+    assert len(made) == 2
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.homes import made_once
 from tests.nvml import build_standin, scenario_env, shared_directory
 
 from .environments import complete, environment_of, lay, report_of, site_packages_of
@@ -42,8 +43,15 @@ class Run:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the published metadata of a stack that fits together, and of what it requires; its `bin`."""
-    python = environment_of(tmp_path_factory.mktemp("stack") / "env", *STACK)
+    """An environment with the published metadata of a stack that fits together, and of what it requires; its `bin`.
+
+    All workers share it: no test changes it.
+    """
+    return made_once(shared_directory(tmp_path_factory), "stack", _make_stack) / "env" / "bin"
+
+
+def _make_stack(folder: Path) -> None:
+    python = environment_of(folder / "env", *STACK)
     site = site_packages_of(python)
     # torch's index entry here may be a local CPU build, and DeepSpeed publishes no wheel: what their metadata say
     lay(site, {"metadata_version": "2.1", "name": "torch", "version": "2.13.0", "requires_python": ">=3.10"})
@@ -61,7 +69,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Path:
         script = python.parent / program
         script.write_text(f"#!{python}\nfrom {module} import main\nmain()\n")
         script.chmod(0o755)
-    return python.parent
 
 
 @pytest.fixture
