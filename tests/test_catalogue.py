@@ -15,13 +15,13 @@ import pytest
 import tomllib
 from referencing import Registry, Resource
 
-from doctor.catalogue.docs import page, pages, stale, write
 from doctor.catalogue.index import Entry
 from doctor.catalogue.manual import HEADINGS, manual
+from doctor.catalogue.pages.docs import page, pages, stale, write
+from doctor.catalogue.pages.scaffold import new_id
 from doctor.catalogue.problem import AREAS
 from doctor.catalogue.problem_files import declared
 from doctor.catalogue.retired_ids import NAMES, RETIRED
-from doctor.catalogue.scaffold import new_id
 from doctor.cli.dev_lint import faults_of
 from doctor.readers.collector import provider
 

@@ -27,7 +27,7 @@ _UP = re.compile(r"(\]\()\.\./(?=(?:README|CONTRIBUTING|CHANGELOG)\b)")
 
 def lay_out(folder: Path) -> int:
     """Put all pages into a folder, which is emptied first; how many there are."""
-    from doctor.catalogue.docs import pages, write
+    from doctor.catalogue.pages.docs import pages, write
 
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder)

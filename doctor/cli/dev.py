@@ -12,7 +12,7 @@ from doctor.catalogue.problem import AREAS
 from doctor.cli.outputs import Output
 
 if TYPE_CHECKING:
-    from doctor.catalogue.scaffold import Shown
+    from doctor.catalogue.pages.scaffold import Shown
 
 
 @click.group()
@@ -42,7 +42,7 @@ def new(area: str, name: str, log: Path | None, form: str | None, root: Path) ->
     doctor dev new vllm socket-path-too-long --signature died.log
     doctor dev new gpu uncorrected-ecc --check
     """
-    from doctor.catalogue.scaffold import ScaffoldError, scaffold
+    from doctor.catalogue.pages.scaffold import ScaffoldError, scaffold
 
     if log is not None and form is not None:
         msg = f"--signature and --{form} exclude each other"
@@ -63,7 +63,7 @@ def _shown(log: Path) -> Shown:
         click.UsageError: nothing in it can be made a pattern of.
 
     """
-    from doctor.catalogue.scaffold import Shown
+    from doctor.catalogue.pages.scaffold import Shown
     from doctor.logs.match.proposed import NothingToPropose, propose
     from doctor.logs.postmortem import examine
 
@@ -99,7 +99,7 @@ def lint() -> int:
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 when a page is out of date.")
 def docs(folder: Path, only_check: bool) -> int:
     """Write the manual of every problem as a page into FOLDER, with a list of all."""
-    from doctor.catalogue.docs import pages, stale, write
+    from doctor.catalogue.pages.docs import pages, stale, write
 
     wanted = pages()
     if only_check:
@@ -139,9 +139,9 @@ def coverage(form: str, area: str | None, only_open: bool) -> int:
     import json
     import sys
 
-    from doctor.catalogue.coverage import COLUMNS, OPEN, TIMES, markdown, numbers
-    from doctor.catalogue.coverage import coverage as seen
     from doctor.catalogue.index import load
+    from doctor.catalogue.pages.coverage import COLUMNS, OPEN, TIMES, markdown, numbers
+    from doctor.catalogue.pages.coverage import coverage as seen
     from doctor.render.console import console_for, draw_table
 
     rows = [each for each in seen(load()) if area is None or area in {each.area, each.id[:3]}]

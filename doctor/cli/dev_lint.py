@@ -13,10 +13,10 @@ from doctor.catalogue.finding import OPTION, Message, Phrase, Words
 from doctor.catalogue.index import Entry, catalogue_roots, having_words, load
 from doctor.catalogue.malformed import CHINESE
 from doctor.catalogue.manual import HEADINGS, manual
+from doctor.catalogue.pages.scaffold import UNFILLED
 from doctor.catalogue.problem import AREAS, ERROR
 from doctor.catalogue.problem_files import declared
 from doctor.catalogue.retired_ids import RETIRED
-from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.shared.said import RELATIONS
 from doctor.catalogue.shared.triggers import triggers_of
 from doctor.catalogue.signature import Signature

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.catalogue.coverage import OPEN, coverage, markdown
 from doctor.catalogue.foretold import foretold
 from doctor.catalogue.index import load_with_faults
+from doctor.catalogue.pages.coverage import OPEN, coverage, markdown
 from doctor.catalogue.words import words_of
 from tests.case_files import read_cases
 

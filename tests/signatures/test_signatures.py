@@ -15,8 +15,8 @@ import tomllib
 
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry, load
+from doctor.catalogue.pages.scaffold import UNFILLED
 from doctor.catalogue.problem_files import declared as problem_of
-from doctor.catalogue.scaffold import UNFILLED
 from doctor.catalogue.signature import Hit
 from doctor.logs import postmortem
 from doctor.logs.gathered import Gathered, gather, read_hits

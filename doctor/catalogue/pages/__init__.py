@@ -1,0 +1,1 @@
+"""What is written from the catalogue: the pages of its problems, the table of coverage, the files of a new problem."""
