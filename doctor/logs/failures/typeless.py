@@ -37,6 +37,7 @@ _TYPES = (
     "ValueError", "RuntimeError", "TypeError", "AssertionError", "AttributeError", "KeyError", "ImportError", "OSError",
     "IndexError", "NotImplementedError", "Exception",
 )  # fmt: skip
+_HEADS = tuple(f"{each}: ".encode() for each in _TYPES)
 _WORD = later(r"[A-Za-z]{2,}")
 
 
@@ -62,13 +63,7 @@ def lines_of(case: Case) -> Iterator[Line]:
 
 def _hits(line: Line, catalogue: Catalogue) -> Iterator[tuple[int, Hit]]:
     # a literal of a signature may hold the end of the type
-    raw = b"\n".join(f"{kind}: {line.text}".encode() for kind in _TYPES)
-    for index, literals, pattern in catalogue.errors:
-        for one in literals:  # no generator: these are a thousand signatures a line
-            if one in raw:
-                break
-        else:
-            continue
+    for index, pattern in catalogue.errors_behind(_HEADS, line.text.encode()):
         for kind in dict.fromkeys(_TYPE.findall(pattern)):
             match = re.search(pattern, f"{kind}: {line.text}")
             if match is not None and match.start() == 0:

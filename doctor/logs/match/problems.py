@@ -17,6 +17,7 @@ from doctor.catalogue.problem import ERROR, Problem
 from doctor.catalogue.problem_files import declared, function_of
 from doctor.catalogue.signature import Hits, Signature
 from doctor.catalogue.words import LOG, MAIN
+from doctor.logs.match.literals import SHORTEST
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.signatures import compiled, load_signatures
 
@@ -42,14 +43,38 @@ class Catalogue:
             by_problem.setdefault(each.problem_id, []).append(each)
         return by_problem
 
+    def errors_behind(self, heads: Sequence[bytes], text: bytes) -> list[tuple[int, str]]:
+        """Position and pattern of each signature of an error that asks for no frame and has a literal in a line.
+
+        Args:
+            heads: what may stand before the text, each in a line of its own.
+            text: the rest of these lines.
+
+        """
+        length, literals = self._errors
+        lines = b"\n".join(head + text for head in heads)
+        parts = b"\n".join((text, *(head + text[: length - 1] for head in heads)))
+        met = {parts[at : at + length] for at in range(len(parts))} & literals.keys()
+        found = {position for each in met for literal, position in literals[each] if literal in lines}
+        return [(position, self.signatures[position].signature.pattern) for position in sorted(found)]
+
     @cached_property
-    def errors(self) -> tuple[tuple[int, tuple[bytes, ...], str], ...]:
-        """Position, literals and pattern of each signature of an error that asks for no frame."""
-        return tuple(
-            (position, each.literals, each.signature.pattern)
+    def _errors(self) -> tuple[int, Mapping[bytes, Sequence[tuple[bytes, int]]]]:
+        """How the literals of such signatures end, in so many bytes -> them with their signature's position.
+
+        They are more than a thousand. Most begin with the type that is sought; few end as anything in a line does.
+        """
+        asked = [
+            (literal, position)
             for position, each in enumerate(self.signatures)
             if each.signature.kind == "error" and not each.signature.frame
-        )
+            for literal in each.literals
+        ]
+        length = min((len(literal) for literal, _ in asked), default=SHORTEST)
+        by_end: dict[bytes, list[tuple[bytes, int]]] = {}
+        for literal, position in asked:
+            by_end.setdefault(literal[-length:], []).append((literal, position))
+        return length, by_end
 
     @cached_property
     def unknown(self) -> frozenset[str]:
