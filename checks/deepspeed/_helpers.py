@@ -11,7 +11,7 @@ from doctor.facts.accelerate_config import AccelerateConfig
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.gpus import Gpus
 from doctor.facts.packages import Packages
-from doctor.facts.training import Training
+from doctor.facts.training import LLAMAFACTORY, SWIFT, Training
 from doctor.facts.world import World
 
 
@@ -61,6 +61,8 @@ def compares_arguments(training: Training, packages: Packages | None) -> bool:
     PPO, and RLOO before TRL 0.22, make an Accelerator of their own and never ask
     (https://github.com/huggingface/trl/blob/v0.21.0/trl/trainer/rloo_trainer.py#L126).
     """
+    if training.config_origin in {SWIFT, LLAMAFACTORY}:  # their trainers are Transformers', but for PPO's
+        return "ppo" not in (training.value("rlhf_type"), training.value("stage"))
     if training.trainer == "RLOOTrainer":
         return packages is not None and bool(packages.matches("trl", ">=0.22"))
     return training.trainer not in {None, "PPOTrainer"}

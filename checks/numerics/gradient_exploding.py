@@ -154,13 +154,13 @@ class LossEndsAbove:
         self._first: list[float] = []
         self._last = Window(EDGE)
         self._count = 0
-        self._free = False
+        self.over = False
         self._point: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in; a loss below 0 is no cross-entropy."""
         if point.name in _FREE or not point.value > 0:
-            self._free = True
+            self.over = True
         elif math.isfinite(point.value):
             self._take([point.value], point)
         return None
@@ -174,8 +174,6 @@ class LossEndsAbove:
     def calm(self, stretch: Stretch) -> bool:
         """Take positive losses in: they are judged at the end."""
         losses = stretch["loss"]
-        if self._free:
-            return True
         if any(stretch[name].values for name in _FREE) or not losses.values or not losses.finite or losses.low <= 0:
             return False
         self._take(losses.values, stretch.last("loss"))
@@ -183,7 +181,7 @@ class LossEndsAbove:
 
     def finish(self) -> Optional[Finding]:
         """Hold the end against the beginning."""
-        if self._free or self._point is None or self._count < 2 * EDGE + BETWEEN:
+        if self.over or self._point is None or self._count < 2 * EDGE + BETWEEN:
             return None
         before, now = max(self._first), self._last.median
         if self._last.low <= max(CLIMB * before, FITTED):

@@ -34,33 +34,29 @@ class MarginsStayZero:
 
     def __init__(self) -> None:
         self._count = 0
-        self._settled = False
+        self.over = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Count zeros until the first value that is none."""
-        if self._settled:
+        if self.over:
             return None
         if point.value != 0:
-            self._settled = True
+            self.over = True
             return None
         self._count += 1
         self._last = point
         return self._found(point) if self._count == FIRST else None
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
-
     def _found(self, point: Point) -> Finding:
-        self._settled = True
+        self.over = True
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, count=self._count, step=step_text(point.step), **sighting(point)
         )
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
-        if self._settled or self._last is None or self._count < WHOLE_RUN:
+        if self.over or self._last is None or self._count < WHOLE_RUN:
             return None
         return self._found(self._last)
 
@@ -73,31 +69,31 @@ class EvaluatedAgainstItself:
     """A margin of exactly 0 in an evaluation behind steps that have one: the reference there is the trained model."""
 
     def __init__(self) -> None:
-        self._learnt = self._settled = False
+        self._learnt = self.over = False
         self._zero: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take margins of training in, and keep the first evaluation without any."""
-        if self._settled or not math.isfinite(point.value):
+        if self.over or not math.isfinite(point.value):
             return None
         if point.name == _TRAIN:
             self._learnt = self._learnt or point.value != 0
         elif point.value != 0:
-            self._settled = True  # an evaluation that is one
+            self.over = True  # an evaluation that is one
         elif self._learnt:
             self._zero = self._zero or point
         return None
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in without an evaluation."""
-        if stretch[_EVAL].values and not self._settled:
+        if stretch[_EVAL].values:
             return False
         self._learnt = self._learnt or any(stretch[_TRAIN].values)
         return True
 
     def finish(self) -> Optional[Finding]:
         """Say so where no evaluation had a margin."""
-        if self._settled or self._zero is None:
+        if self.over or self._zero is None:
             return None
         return found(PROBLEM, ITSELF, confidence=LIKELY, step=step_text(self._zero.step), **sighting(self._zero))
 
@@ -165,25 +161,21 @@ class NoTokenCounted:
     def __init__(self) -> None:
         self._count = 0
         self._names: set[str] = set()
-        self._settled = False
+        self.over = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Count zeros until the first value that is none."""
         if point.value != 0:
-            self._settled = True
+            self.over = True
         self._names.add(point.name)
         self._count += point.name == _LOGPS[0]
         self._last = point
         return None
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once one of them had a token."""
-        return self._settled
-
     def finish(self) -> Optional[Finding]:
         """Say so where neither answer ever had a token."""
-        if self._settled or self._last is None or len(self._names) < len(_LOGPS):
+        if self.over or self._last is None or len(self._names) < len(_LOGPS):
             return None
         return found(PROBLEM, NO_TOKEN, confidence=LIKELY, count=self._count, **sighting(self._last))
 

@@ -103,14 +103,14 @@ class NothingReachesTheWeights:
         self._loss = math.nan
         self._rows = self._zeros = 0
         self._course = History()
-        self._settled = False
+        self.over = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in, and judge an accuracy or a norm by the loss of the same step."""
-        if self._settled or not math.isfinite(point.value):
+        if self.over or not math.isfinite(point.value):
             return None
         if point.name in _REWARDS:
-            self._settled = True
+            self.over = True
         elif point.name == "loss":
             self._loss = point.value
             self._course.push(point.value, point.step)
@@ -123,21 +123,17 @@ class NothingReachesTheWeights:
             if self._rows == NO_LABEL:
                 return self._found(point, MASKED, count=NO_LABEL)
         elif self._rows or point.value:
-            self._settled = self._zeros == 0
+            self.over = self._zeros == 0
         return None
 
     def _learns(self) -> bool:
         return _falls(self._course)
 
     def _found(self, point: Point, message: Message, *, count: int, loss: str = "") -> Finding:
-        self._settled = True
+        self.over = True
         return found(
             PROBLEM, message, confidence=LIKELY, count=count, loss=loss, step=step_text(point.step), **sighting(point)
         )
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
 
 
 def _falls(course: History) -> bool:
@@ -165,15 +161,15 @@ class LossAtChance:
 
     def __init__(self) -> None:
         self._course, self._recent = History(), Window(FLAT)
-        self._settled = False
+        self.over = False
         self._loss, self._entropy = math.nan, math.nan
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first losses only: one that once was lower has learnt something."""
-        if self._settled:
+        if self.over:
             return None
         if point.name in _REWARDS:
-            self._settled = True
+            self.over = True
         elif point.name == "loss":
             self._loss = point.value
             return self._judge(point) if AT_CHANCE <= point.value <= MOST_NATS else None
@@ -181,8 +177,8 @@ class LossAtChance:
             self._entropy = point.value
         elif self._loss < AT_CHANCE:
             uniform = abs(self._loss - self._entropy) <= SAME * self._loss and self._loss >= 1
-            self._settled = not (uniform and point.value <= LUCK * math.exp(-self._loss))
-            return None if self._settled else self._judge(point._replace(name="loss", value=self._loss))
+            self.over = not (uniform and point.value <= LUCK * math.exp(-self._loss))
+            return None if self.over else self._judge(point._replace(name="loss", value=self._loss))
         return None
 
     def _judge(self, point: Point) -> Optional[Finding]:
@@ -190,7 +186,7 @@ class LossAtChance:
         self._recent.push(point.value)
         if self._course.count < FLAT:
             return None
-        self._settled = True
+        self.over = True
         line = self._course.slope()
         if line is None or line.sigmas < -4 or line.gain < -0.5:
             return None
@@ -199,10 +195,6 @@ class LossAtChance:
             PROBLEM, CHANCE, confidence=LIKELY, loss=f"{loss:.3g}", words=f"{math.exp(loss):,.0f}", count=FLAT,
             step=step_text(point.step), **sighting(point),
         )  # fmt: skip
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
 
 
 #: logged steps, the first ones of a run, in which a policy's entropy is that of guessing
@@ -214,29 +206,25 @@ class PolicyGuesses:
     """The entropy of a policy at the first steps: a model that has learnt a language has one or two nats a token."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self.over = False
         self._count = 0
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only, and only where they begin at step 0 or 1; rewards make it a run of RL."""
-        if self._settled or point.name == "reward":
+        if self.over or point.name == "reward":
             return None
         early = self._count or (point.step is not None and point.step <= 1)
         if not early or not AT_CHANCE <= point.value <= MOST_NATS:
-            self._settled = True
+            self.over = True
             return None
         self._count += 1
         if self._count < GUESSING:
             return None
-        self._settled = True
+        self.over = True
         return found(
             PROBLEM, GUESSES, confidence=LIKELY, severity=WARNING, entropy=f"{point.value:.3g}",
             words=f"{math.exp(point.value):,.0f}", count=GUESSING, step=step_text(point.step), **sighting(point),
         )  # fmt: skip
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
 
 
 #: evaluations needed, how near to a whole number their ratio must be, and how little it may scatter. A loss that is
@@ -251,14 +239,14 @@ class LossTimesAccumulation:
     def __init__(self) -> None:
         self._losses: list[float] = []
         self._ratios = Window(EVALUATIONS)
-        self._told = False
+        self.over = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take a loss in, or judge at an evaluation."""
-        if self._told or not math.isfinite(point.value):
+        if self.over or not math.isfinite(point.value):
             return None
         if point.name in _REWARDS:
-            self._told = True
+            self.over = True
             return None
         if point.name == "loss":
             self._losses = [*self._losses[-8:], point.value]
@@ -273,7 +261,7 @@ class LossTimesAccumulation:
             return None
         if self._ratios.high - self._ratios.low > 2 * SCATTER * ratio:
             return None
-        self._told = True
+        self.over = True
         return found(
             PROBLEM, TIMES, confidence=LIKELY, severity=WARNING, ratio=f"{ratio:.2f}", whole=whole,
             evaluation=f"{point.value:.3g}", step=step_text(point.step), **sighting(point),
@@ -281,8 +269,6 @@ class LossTimesAccumulation:
 
     def calm(self, stretch: Stretch) -> bool:
         """Take losses in where nothing was evaluated."""
-        if self._told:
-            return True
         if stretch["eval_loss"].values or any(stretch[name].values for name in _REWARDS) or not stretch["loss"].finite:
             return False
         self._losses = [*self._losses, *stretch["loss"].values][-9:]
@@ -326,6 +312,11 @@ class NothingMoves:
             self._rewarded = True
             self._spread = self._spread or (name == "reward_std" and value > 0)
         return None
+
+    @property
+    def over(self) -> bool:
+        """Whether both have moved."""
+        return self._loss_moves and self._norm_moves
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose loss and norm may be anything, once these have moved."""

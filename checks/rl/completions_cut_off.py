@@ -206,7 +206,7 @@ class AllCutAreMasked:
     def __init__(self) -> None:
         self._now: dict[str, float] = {}
         self._steps = self._cut = 0
-        self._settled = False
+        self.over = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -217,15 +217,15 @@ class AllCutAreMasked:
         self._steps += 1
         if self._now["completions/clipped_ratio"] == 1:
             self._cut += 1
-            self._settled = self._settled or self._now["entropy"] != 0 or self._now["grad_norm"] != 0
+            self.over = self.over or self._now["entropy"] != 0 or self._now["grad_norm"] != 0
             self._last = point
         self._now = {}
         return self.finish() if self._steps >= MASKED_OF else None
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in none of which all are cut off, and every row once a step with cut answers alone has counted."""
+        """Take rows in none of which all are cut off."""
         shares = stretch["completions/clipped_ratio"]
-        if self._settled or not (shares.values or self._now):
+        if not (shares.values or self._now):
             return True
         told = {len(shares), len(stretch["grad_norm"]), len(stretch["entropy"])}
         if self._now or not shares.finite or shares.high >= 1 or not (stretch.alike and len(told) == 1):
@@ -235,9 +235,9 @@ class AllCutAreMasked:
 
     def finish(self) -> Optional[Finding]:
         """Judge what has come in, once; a short run at its end."""
-        if self._settled or self._last is None or self._cut < max(MASKED_STEPS, MASKED_SHARE * self._steps):
+        if self.over or self._last is None or self._cut < max(MASKED_STEPS, MASKED_SHARE * self._steps):
             return None
-        self._settled = True  # it is told
+        self.over = True  # it is told
         return found(
             PROBLEM, MASKED, confidence=LIKELY, count=self._cut, steps=self._steps, **sighting(self._last),
         )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from doctor.catalogue.columns import Stretch
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
@@ -29,36 +28,32 @@ class CompletionsOfOneLength:
     """Shortest and longest completion of each batch are equally long, and that length changes with the batch."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self.over = False
         self._shortest: Optional[Point] = None
         self._lengths: list[float] = []
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Count steps until the first that is otherwise."""
-        if self._settled:
+        if self.over:
             return None
         name, value = point.name, point.value
         if name == _SHORTEST:
             self._shortest = point
         elif name == _CUT:
-            self._settled = value > 0 or not math.isfinite(value)
+            self.over = value > 0 or not math.isfinite(value)
         else:
             shortest, self._shortest = self._shortest, None
             if shortest is None or shortest.step != point.step or shortest.value != value or value < TEXT:
-                self._settled = True
+                self.over = True
                 return None
             self._lengths.append(value)
             self._last = point
         return None
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once one was otherwise."""
-        return self._settled
-
     def finish(self) -> Optional[Finding]:
         """Judge the run as a whole."""
-        if self._settled or self._last is None or len(self._lengths) < STEPS or len(set(self._lengths)) < LENGTHS:
+        if self.over or self._last is None or len(self._lengths) < STEPS or len(set(self._lengths)) < LENGTHS:
             return None
         return found(
             PROBLEM, MESSAGE, confidence=LIKELY, count=len(self._lengths), length=f"{self._lengths[-1]:.0f}",

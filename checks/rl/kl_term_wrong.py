@@ -77,10 +77,15 @@ class CoefficientOfKl:
     def _message(beta: float) -> Optional[Message]:
         return NEGATIVE if beta < 0 else LARGE if beta >= TOO_LARGE else None
 
+    @property
+    def over(self) -> bool:
+        """Whether enough pairs were looked at, or it was told."""
+        return not self._left
+
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell no KL, or are not asked about any more."""
+        """Take rows in that tell no KL."""
         self._rewarded = self._rewarded or any(stretch[name].values for name in OF_RL)
-        return not self._left or (self._loss is None and not stretch["kl"].values)
+        return self._loss is None and not stretch["kl"].values
 
 
 #: what rounding leaves of a KL between a policy and itself, in float32; and a gradient that moves weights
@@ -98,13 +103,13 @@ class ReferenceIsThePolicy:
 
     def __init__(self) -> None:
         self._zeros = self._moved = 0
-        self._fine = self._settled = False
+        self._fine = self.over = False
         self._rate = 1.0
 
     def update(self, point: Point) -> Optional[Finding]:
         """Count the steps at whose end the KL was 0."""
         name, value = point.name, point.value
-        if self._settled or not math.isfinite(value):
+        if self.over or not math.isfinite(value):
             return None
         self._fine = self._fine or 1e-6 < value * _DIGITS % 1.0 < 1 - 1e-6
         if name == "learning_rate":
@@ -113,19 +118,15 @@ class ReferenceIsThePolicy:
             self._moved += value > MOVES and self._rate > 0
         elif name == "kl":
             if abs(value) > NOTHING:
-                self._settled = True
+                self.over = True
                 return None
             self._zeros += 1
             if self._zeros >= STEPS and self._moved >= STEPS - 1 and self._fine:
-                self._settled = True
+                self.over = True
                 return found(
                     PROBLEM, OWN, confidence=LIKELY, count=self._zeros, step=step_text(point.step), **sighting(point)
                 )
         return None
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
 
 
 #: Before the first update policy and reference are the same weights, and what is left is arithmetic: log probabilities
@@ -152,7 +153,7 @@ class ReferenceIsAnother:
     """A KL from the very first step on, before any update: the reference is not the model that training starts from."""
 
     def __init__(self) -> None:
-        self._settled = self._rewarded = self._lost = False
+        self.over = self._rewarded = self._lost = False
         self._drift: Optional[Point] = None
         self._first: Optional[Point] = None
         self._least, self._count = math.inf, 0
@@ -160,11 +161,11 @@ class ReferenceIsAnother:
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only, and only where they begin at step 0 or 1."""
-        if self._settled:
+        if self.over:
             return None
         if point.name == "epoch":
             self._epochs = [*self._epochs, point.value][:2]
-            self._settled = len(self._epochs) > 1 and self._begins_later()
+            self.over = len(self._epochs) > 1 and self._begins_later()
             return None
         if point.name == "policy_drift":
             self._drift = point if self._first is None else self._drift
@@ -177,12 +178,12 @@ class ReferenceIsAnother:
             several = (
                 self._drift is not None and self._drift.step == point.step and abs(self._drift.value) > AT_START / 5
             )
-            self._settled = point.step is None or point.step > 1 or several
+            self.over = point.step is None or point.step > 1 or several
             self._first = point
         self._count += 1
         self._least = min(self._least, point.value)
-        if self._settled or not AT_START < point.value < math.inf:
-            self._settled = True
+        if self.over or not AT_START < point.value < math.inf:
+            self.over = True
             return None
         return self._found() if self._count == FIRST_VALUES else None
 
@@ -194,7 +195,7 @@ class ReferenceIsAnother:
         return self._epochs[0] > 1.5 * (self._epochs[1] - self._epochs[0]) + (FINE if fine else ROUNDED)
 
     def _found(self) -> Optional[Finding]:
-        self._settled = True
+        self.over = True
         first = self._first
         distils = self._lost and not self._rewarded
         if first is None or distils or self._begins_later():
@@ -205,11 +206,7 @@ class ReferenceIsAnother:
 
     def finish(self) -> Optional[Finding]:
         """Judge a run that is shorter: by twice the bound, for fewer values prove less."""
-        return self._found() if not self._settled and self._count and self._least > 2 * AT_START else None
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
+        return self._found() if not self.over and self._count and self._least > 2 * AT_START else None
 
 
 #: The mean of log(policy / reference) over tokens that the policy sampled is a KL divergence, and none is below 0
@@ -226,12 +223,12 @@ class BelowZero:
 
     def __init__(self) -> None:
         self._recent = Window(MEDIAN_OF)
-        self._told = False
+        self.over = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge one value."""
-        if self._told or not math.isfinite(point.value):
+        if self.over or not math.isfinite(point.value):
             return None
         self._recent.push(point.value)
         self._last = point
@@ -240,8 +237,6 @@ class BelowZero:
     def calm(self, stretch: Stretch) -> bool:
         """Take rows in whose values are all far enough above."""
         values = stretch["kl"]
-        if self._told:
-            return True
         if not values.finite or values.low < BELOW_CHANCE:
             return False
         self._recent.extend(values.values)
@@ -252,7 +247,7 @@ class BelowZero:
         point = self._last
         if point is None:
             return None
-        self._told = True
+        self.over = True
         return found(
             PROBLEM, BELOW, confidence=LIKELY, kl=f"{point.value:.3g}", count=len(self._recent),
             step=step_text(point.step), **sighting(point),
@@ -260,6 +255,6 @@ class BelowZero:
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
-        if self._told or not FEW <= len(self._recent) < MEDIAN_OF or not self._recent.median < BELOW_CHANCE:
+        if self.over or not FEW <= len(self._recent) < MEDIAN_OF or not self._recent.median < BELOW_CHANCE:
             return None
         return self._found()

@@ -36,7 +36,7 @@ class LearningRateZero:
 
     def __init__(self) -> None:
         self._zeros = 0
-        self._settled = self._overflowed = False
+        self.over = self._overflowed = False
         self._last: Optional[Point] = None
         self._values: dict[str, list[float]] = {name: [] for name in _POLICY}
 
@@ -46,24 +46,20 @@ class LearningRateZero:
             self._overflowed = not math.isfinite(point.value)
             return None
         if point.name in self._values:
-            if not self._settled and math.isfinite(point.value):
+            if not self.over and math.isfinite(point.value):
                 self._values[point.name].append(point.value)
             return None
-        if self._settled or self._overflowed:
+        if self.over or self._overflowed:
             return None
         if point.value != 0:
-            self._settled = True
+            self.over = True
             return None
         self._zeros += 1
         self._last = point
         return self._found(point) if self._zeros == FIRST else None
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
-
     def _found(self, point: Point) -> Finding:
-        self._settled = True
+        self.over = True
         count, step = self._zeros, step_text(point.step)
         for name, values in self._values.items():
             halves = _halves(values)
@@ -76,7 +72,7 @@ class LearningRateZero:
 
     def finish(self) -> Optional[Finding]:
         """Judge a short run as a whole."""
-        if self._settled or self._last is None or self._zeros < WHOLE_RUN:
+        if self.over or self._last is None or self._zeros < WHOLE_RUN:
             return None
         return self._found(self._last)
 
@@ -125,6 +121,11 @@ class WarmUpLongerThanRun:
         if len(self._middle) > 2 * WARM_ROWS:
             del self._middle[::2]
         return None
+
+    @property
+    def over(self) -> bool:
+        """Whether a rate has not risen."""
+        return not self._rises
 
     def calm(self, stretch: Stretch) -> bool:
         """Take rates in once one has not risen."""

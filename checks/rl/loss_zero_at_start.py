@@ -29,7 +29,7 @@ class LossZeroAtStart:
 
     def __init__(self) -> None:
         self._losses = self._gradients = 0
-        self._rewarded = self._other = False
+        self._rewarded = self.over = False
         self._last: Optional[Point] = None
 
     def update(self, point: Point) -> Optional[Finding]:
@@ -37,23 +37,23 @@ class LossZeroAtStart:
         if point.name == "loss":
             self._losses += 1
             self._last = point
-            self._other = self._other or point.value != 0
+            self.over = self.over or point.value != 0
         elif point.name == "grad_norm":
             self._gradients += 1
-            self._other = self._other or not (0 < point.value < math.inf)
+            self.over = self.over or not (0 < point.value < math.inf)
         else:
             self._rewarded = True
-            self._other = self._other or point.name == ENDED
+            self.over = self.over or point.name == ENDED
         return None
 
     def calm(self, stretch: Stretch) -> bool:
         """Skip rows once there is nothing to say, or where no loss is 0."""
-        self._other = self._other or any(value != 0 for value in stretch["loss"].values)
-        return self._other
+        self.over = self.over or any(value != 0 for value in stretch["loss"].values)
+        return self.over
 
     def finish(self) -> Optional[Finding]:
         """Say it at the end of a short log."""
-        if self._last is None or self._other or not self._rewarded or not self._gradients:
+        if self._last is None or self.over or not self._rewarded or not self._gradients:
             return None
         if not FEWEST <= self._losses <= MOST:
             return None

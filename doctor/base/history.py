@@ -15,10 +15,11 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
-from doctor.base.stats import MAD_TO_SIGMA, Window, median_of_sorted, total
+from doctor.base.stats import MAD_TO_SIGMA, median_of_sorted, total
 
 #: blocks kept; half as many after neighbours were joined
 MOST_BLOCKS = 64
@@ -97,7 +98,7 @@ class History:
         self._means: list[float] = []
         self._steps: list[int] = []
         self._sum, self._count = 0.0, 0  # of the block that is not full
-        self._noise = Window(_RECENT)
+        self._noise: deque[float] = deque(maxlen=_RECENT)  # sorted when somebody asks: that is seldom
         self._two: tuple[float, ...] = ()
 
     def push(self, value: float, step: Optional[int] = None) -> None:
@@ -105,9 +106,10 @@ class History:
         if value - value != 0:
             return
         self.count += 1
-        if len(self._two) == 2:
-            self._noise.push(abs(self._two[0] - 2 * self._two[1] + value))
-        self._two = (*self._two[-1:], value)
+        two = self._two
+        if len(two) == 2:
+            self._noise.append(abs(two[0] - 2 * two[1] + value))
+        self._two = (*two[-1:], value)
         if not self._count:
             self._steps.append(self.count if step is None else step)
         self._sum += value
@@ -164,7 +166,7 @@ class History:
 
     def sigma(self) -> float:
         """Standard deviation of the noise of a single value."""
-        return _by_second_differences(self._noise, 1)
+        return MAD_TO_SIGMA * median_of_sorted(sorted(self._noise)) / _SECOND if self._noise else 0.0
 
     def _error_of_block(self) -> float:
         """Standard deviation of the noise of a block's mean."""
@@ -226,7 +228,3 @@ class History:
                 if far <= max(stray * gain, 4 * error):
                     return begin, line, gain
         return None
-
-
-def _by_second_differences(window: Window, width: int) -> float:
-    return MAD_TO_SIGMA * window.median / _SECOND / math.sqrt(width) if len(window) else 0.0

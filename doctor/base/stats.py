@@ -35,10 +35,12 @@ def median_of_sorted(values: list[float]) -> float:
 class Window:
     """The last `size` finite values, with their median at any time; a push costs a search in `size` values."""
 
-    __slots__ = ("_order", "_sorted", "size")
+    __slots__ = ("_order", "_sorted", "full", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
+        #: whether `size` values have come in; every rule asks for it at every point
+        self.full = False
         self._order: deque[float] = deque()
         self._sorted: list[float] = []
 
@@ -51,7 +53,8 @@ class Window:
         self._order.append(value)
         ordered = self._sorted
         insort(ordered, value)
-        if len(ordered) <= self.size:
+        if not self.full:
+            self.full = len(ordered) == self.size
             return None
         oldest = self._order.popleft()
         del ordered[bisect_left(ordered, oldest)]
@@ -64,6 +67,7 @@ class Window:
         while len(order) > self.size:
             order.popleft()
         self._sorted = sorted(order)
+        self.full = len(order) == self.size
 
     def medians(self, values: Sequence[float]) -> list[float]:
         """Take many values into a full window; gives its median behind each of them."""
@@ -85,13 +89,8 @@ class Window:
     def copy(self) -> Window:
         """The same window, on its own from here on."""
         twin = Window(self.size)
-        twin._order, twin._sorted = self._order.copy(), self._sorted.copy()
+        twin._order, twin._sorted, twin.full = self._order.copy(), self._sorted.copy(), self.full
         return twin
-
-    @property
-    def full(self) -> bool:
-        """Whether `size` values have come in."""
-        return len(self._sorted) == self.size
 
     @property
     def median(self) -> float:
@@ -116,16 +115,21 @@ class Window:
         middle = self.median
         return MAD_TO_SIGMA * median_of_sorted(sorted(abs(value - middle) for value in self._sorted))
 
-    def mean_and_error(self) -> tuple[float, float]:
-        """Mean of what is in the window, which must not be empty, and its standard error; costs O(size)."""
-        count = len(self._sorted)
-        mean = sum(self._sorted) / count
-        return mean, (sum([(value - mean) * (value - mean) for value in self._sorted]) / count) ** 0.5 / count**0.5
+    def mean(self) -> float:
+        """Mean of what is in the window, which must not be empty; costs O(size)."""
+        return sum(self._sorted) / len(self._sorted)
+
+    def error_of_mean(self) -> float:
+        """The standard error of that; costs O(size)."""
+        count, mean = len(self._sorted), self.mean()
+        error: float = (sum([(value - mean) * (value - mean) for value in self._sorted]) / count) ** 0.5 / count**0.5
+        return error
 
     def clear(self) -> None:
         """Forget everything."""
         self._order.clear()
         self._sorted.clear()
+        self.full = False
 
 
 class Baseline:

@@ -48,7 +48,7 @@ _OF_SIGNATURE = {
     "pattern", "keywords", "symptom_of", "contributes_to", "kind", "frame", "own_code", "affects", "message",
     "confidence",
 }  # fmt: skip
-_OF_TRIGGER = {"when", "if", "code", "message", "values", "confidence"}
+_OF_TRIGGER = {"when", "if", "code", "message", "values", "confidence", "severity"}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -88,6 +88,11 @@ class _Runner:
         """Whether a point that it wants has come."""
         return self._rule is not None
 
+    @property
+    def over(self) -> bool:
+        """Whether the rule says that no point changes anything any more."""
+        return self._rule is not None and getattr(self._rule, "over", False)
+
     def renew(self) -> None:
         """Forget what the rule has seen."""
         self._rule = None
@@ -95,6 +100,9 @@ class _Runner:
     def wants(self, name: str) -> bool:
         return name in self.names or any(name.startswith(begin) and name.endswith(end) for begin, end in self.patterns)
 
+
+#: rows between two looks for rules that are over
+_LOOKED_AT = 32
 
 #: rows of the first part of a stretch that is judged anew; each further part is as long as all before it
 _BEGINNING = 64
@@ -136,22 +144,47 @@ class RuleEngine:
         self._runners = [_Runner(cls, number) for number, cls in enumerate(self._classes)]
         self._routes: dict[str, _Route] = {}
         self._rows = 0  # judged in stretches since it began
+        self._fed = 0  # rows fed one by one since it began
 
     def _start(self) -> None:
         for runner in self._runners:
             runner.renew()
-        self._routes, self._rows = {}, 0
+        self._routes, self._rows, self._fed = {}, 0, 0
 
     def feed(self, point: Point) -> list[Finding]:
         """Hand a point to the rules that want it; gives what they found just now, mostly nothing."""
-        name, _, step, _, rank, _ = point
-        route = self._routes.get(name)
-        if route is None:
-            route = self._route(name)
+        route = self._routes.get(point[0]) or self._route(point[0])
+        return self._hand(point, route) if route.updates else []
+
+    def feed_row(
+        self, row: Mapping[str, float], step: Optional[int], t_ns: Optional[int], rank: Optional[int]
+    ) -> list[Finding]:
+        """Feed what was told together, metric by metric, as `feed` does; rules that are over are not asked again."""
+        self._fed += 1
+        if self._fed % _LOOKED_AT == 0:
+            self._leave_out_over()
+        found: list[Finding] = []
+        make = tuple.__new__
+        for name, value in row.items():
+            route = self._routes.get(name) or self._route(name)
+            if route.updates:
+                new = self._hand(make(Point, (name, value, step, t_ns, rank, "")), route)
+                if new:
+                    found += new
+        return found
+
+    def _leave_out_over(self) -> None:
+        """Take the rules that say nothing any more off the routes of metrics that were fed."""
+        over = {each.number for each in self._runners if each.over}
+        for route in self._routes.values():
+            if any(runner.number in over for _, runner in route.updates):
+                route.updates = tuple(each for each in route.updates if each[1].number not in over)
+
+    def _hand(self, point: Point, route: _Route) -> list[Finding]:
+        """Hand a point to rules that want it."""
+        _, _, step, _, rank, _ = point
         updates = route.updates
         new: list[Finding] = []
-        if not updates:
-            return new
         if rank is not None and rank != route.owner:
             if route.owner is None:
                 route.owner = rank
@@ -229,7 +262,7 @@ class RuleEngine:
         for runner, names in runners.values():
             try:
                 calm = getattr(runner.rule, "calm", None)
-                if calm is None or not calm(stretch.telling(names)):
+                if not runner.over and (calm is None or not calm(stretch.telling(names))):
                     for name in names:
                         asked.setdefault(name, []).append(runner)
             except Exception as error:  # noqa: BLE001 - see feed

@@ -47,6 +47,9 @@ def rule(
     the same condition; else it says False and takes nothing in, and `update` gets point after point. A bound on values
     is enough: what is not sure is not calm.
 
+    An optional attribute ``over`` says that no further point changes anything, what `finish` says included: a rule that
+    looks at the beginning only is not asked after it.
+
     """
 
     def mark(cls: Rule) -> Rule:

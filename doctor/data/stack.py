@@ -42,4 +42,10 @@ LOOKED_FOR = (
     "math_verify",
     "latex2sympy2_extended",
     "swift",
+    "llamafactory",
+    "openrlhf",
+    "axolotl",
+    "oumi",
+    "skyrl_train",
+    "areal",
 )

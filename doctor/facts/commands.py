@@ -7,6 +7,12 @@ from dataclasses import field
 
 from doctor.base.record import record
 
+#: what is looked up
+NAMES = (
+    "accelerate", "torchrun", "deepspeed", "trl", "vllm", "ray", "trinity", "swift", "megatron", "llamafactory-cli",
+    "lmf", "axolotl", "oumi", "python", "python3", "pip", "uv", "ninja", "ds_report", "huggingface-cli", "hf", "pdsh",
+)  # fmt: skip
+
 
 @record
 class Command:

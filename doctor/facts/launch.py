@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
@@ -77,6 +78,7 @@ class Launch:
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
         beside: what the script starts as well.
         image: of the container that the command runs in; its packages are not this machine's.
+        made: files and folders, in full, that lines of the script before it write or name: they may come to be there.
 
     Secrets in all of these are shown as `***`.
 
@@ -108,6 +110,13 @@ class Launch:
     meant: str | None = None
     image: str | None = None
     beside: tuple[Beside, ...] = ()
+    made: tuple[str, ...] = ()
+
+    def may_make(self, path: str) -> bool:
+        """Whether lines before the command may write a file: they name it, or a folder that holds it."""
+        full = posixpath.normpath(posixpath.join(self.folder, path))
+        inside = [each for each in self.made if not f"{self.folder}/".startswith(f"{each.rstrip('/')}/")]
+        return any(full == each or full.startswith(f"{each}/") for each in inside)
 
     @property
     def trains(self) -> bool:

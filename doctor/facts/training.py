@@ -14,6 +14,8 @@ from doctor.facts.script import RewardFunction
 
 #: `config_origin` of what ms-swift trains, and of what it trains by Megatron, with other arguments
 SWIFT, SWIFT_MEGATRON = "swift.arguments", "swift.megatron.arguments"
+#: the same of LLaMA-Factory
+LLAMAFACTORY = "llamafactory.hparams"
 
 
 @record
@@ -32,7 +34,8 @@ class Training:
         model, dataset: name or path as written.
         model_arguments: `model_init_kwargs` or the `from_pretrained` keywords.
         config_origin: full name of the configuration class, "trl.GRPOConfig". When it is not TRL's or Transformers'
-            own, `arguments` holds only names that some release of theirs knows. ms-swift's: with its own defaults.
+            own, `arguments` holds only names that some release of theirs knows. ms-swift's and LLaMA-Factory's: with
+            their own defaults.
         set_later: those of `arguments` set as attributes after the call, which no constructor checks.
         shared: those of `arguments` that a class of the user's declares itself, or that another class which the parser
             fills takes too (`trust_remote_code` of ModelConfig): the history of `config_class` does not decide them.

@@ -316,7 +316,9 @@ def _witness(case: Case, live: Live) -> Iterable[str]:
 def _untold(case: Case, live: Live) -> Iterable[str]:
     """What keeps the end of a training from being called good: that nobody can say what was learnt in it."""
     if not live.judged:
-        if not case.marks.served:  # a server has no training to tell of
+        if 0 < max((each.count for each in live.courses.values()), default=0) < _COURSE:
+            yield "course"
+        elif not case.marks.served:  # a server has no training to tell of
             yield "metrics"
     elif max(live.courses[name].count for name in live.judged) < _COURSE:
         yield "course"

@@ -13,7 +13,7 @@ from doctor.base.record import record
 from doctor.data.models import known_model
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
-from doctor.facts.training import SWIFT, SWIFT_MEGATRON, Training, effective_value
+from doctor.facts.training import LLAMAFACTORY, SWIFT, SWIFT_MEGATRON, Training, effective_value
 from doctor.facts.world import World
 
 FACTS = ("launch", "training", "packages", "deepspeed_config", "accelerate_config", "world", "model", "gpus", "host")
@@ -28,6 +28,9 @@ _PLAIN = {
 }  # fmt: skip
 _WHOLE = {"batch", "accumulation", "generations", "completion_length", "prompt_length", "iterations",
           "steps_per_generation", "tensor_parallel"}  # fmt: skip
+
+#: whose defaults are not TRL's
+_OWN_DEFAULTS = {SWIFT: "ms-swift", SWIFT_MEGATRON: "ms-swift", LLAMAFACTORY: "LLaMA-Factory"}
 
 
 @record
@@ -61,8 +64,9 @@ def read(states: Mapping[str, Observed]) -> Read:
     training: Training | None = value("training")
     state = states.get("training")
     why_not = state.reason if state is not None and training is None else ""
-    if training is not None and training.config_origin in {SWIFT, SWIFT_MEGATRON}:  # whose defaults are not TRL's
-        training, why_not = None, "the command trains with ms-swift"
+    framework = _OWN_DEFAULTS.get(training.config_origin) if training is not None else None
+    if framework is not None:
+        training, why_not = None, f"the command trains with {framework}"
     packages: Packages | None = value("packages")
     model = value("model")
     found: dict[str, Any] = {}

@@ -249,13 +249,24 @@ class EngineWatch:
 
     def _around_step(self, original: Any) -> Any:
         def step(*args: Any, **kwargs: Any) -> Any:
-            before = self.engine.global_steps
+            before = self._steps()
             result = original(*args, **kwargs)
-            if self.engine.global_steps != before:
-                self._carry_out(self.engine.global_steps)
+            self._stepped(before)
             return result
 
         return step
+
+    @shielded
+    def _steps(self) -> Optional[int]:
+        """Steps that the engine has made."""
+        return int(self.engine.global_steps)
+
+    @shielded
+    def _stepped(self, before: Optional[int]) -> None:
+        """The engine's function is over, which may have made a step."""
+        now = self._steps()
+        if now is not None and now != before:
+            self._carry_out(now)
 
     @shielded
     def _carry_out(self, step: int) -> None:

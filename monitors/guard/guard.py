@@ -16,7 +16,7 @@ from doctor.base.record import replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import RuleEngine, load_rules
-from doctor.catalogue.series import Point, as_number, canonical
+from doctor.catalogue.series import ALIASES, as_number
 from doctor.monitors.guard.agree import Decision, Group, decode, encode
 from doctor.monitors.guard.alerts import Alerts
 from doctor.monitors.guard.options import Options
@@ -131,15 +131,13 @@ class Guard:
         for name, value in metrics.items():
             number = value if type(value) is float else _number(value)
             if number is not None:
-                row[canonical(name)] = number
+                row[ALIASES.get(name, name)] = number  # `canonical`, without the call
         self._keep(step, row)
         self._write(step, t_ns, row)
         return self._feed(step, t_ns, row)
 
     def _feed(self, step: Optional[int], t_ns: int, row: dict[str, float]) -> list[Finding]:
-        found: list[Finding] = []
-        for name, value in row.items():
-            found += self._engine.feed(Point(name, value, step, t_ns, self.rank))
+        found = self._engine.feed_row(row, step, t_ns, self.rank)
         for finding in found:
             self.alarm(finding)
         return found

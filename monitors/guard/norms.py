@@ -104,8 +104,9 @@ def _code(norm: float) -> int:
 def _of_many(original: Any, kept: list[tuple[list[int], list[Any]]], mine: int) -> Any:
     def of_many(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         norms = original(tensors, *args, **kwargs)
-        if threading.get_ident() == mine:
-            kept.append((list(map(id, tensors)), list(norms)))
+        with suppress(Exception):  # a generator of tensors is used up, and gives no keys
+            if threading.get_ident() == mine:
+                kept.append((list(map(id, tensors)), list(norms)))
         return norms
 
     return of_many
@@ -116,7 +117,7 @@ def _of_one(original: Any, kept: list[tuple[list[int], list[Any]]], mine: int) -
         norm = original(tensor, *args, **kwargs)
         if threading.get_ident() != mine:
             return norm
-        with suppress(RuntimeError):  # no storage: a wrapper's. FSDP1 hands over `grad.detach()`, with the same one
+        with suppress(Exception):  # no storage: a wrapper's. FSDP1 hands over `grad.detach()`, with the same one
             kept.append(([tensor.data_ptr()], [norm]))  # the norm of all is among them, and belongs to no gradient
         return norm
 

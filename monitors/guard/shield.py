@@ -64,9 +64,10 @@ def shielded_event(original: Callable[[Any, Any, Any, Any], None]) -> Callable[.
 
 def _off(name: str, args: tuple[Any, ...], everywhere: set[str]) -> set[str]:
     """The names that are switched off where this one would be: of its object, or `everywhere`."""
-    if args and hasattr(args[0], "__dict__") and "." in name:
-        found: set[str] = args[0].__dict__.setdefault(_OFF, set())
-        return found
+    if args and "." in name:
+        with suppress(Exception):  # a class, or an object of the program's that has no such dictionary
+            found: set[str] = args[0].__dict__.setdefault(_OFF, set())
+            return found
     return everywhere
 
 
@@ -83,7 +84,9 @@ def _nothing() -> None:
 
 
 def _tell(name: str, error: Exception) -> None:
-    text = f"{type(error).__name__}: {error}"
+    text = type(error).__name__
+    with suppress(Exception):  # the words of an exception are the program's own code
+        text = f"{text}: {error}"
     with suppress(Exception):
         sys.stderr.write(f"doctor: guard: `{name}` failed and is switched off ({text}); the run goes on\n")
     with suppress(Exception):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -137,9 +140,16 @@ def _to_trainers(module: Any) -> None:
         before = Attached.made
         original(self, *args, **kwargs)
         if Attached.made == before:
-            self.add_callback(Attached)
+            _add(self)
 
     owner.__init__ = begin_and_add
+
+
+def _add(trainer: Any) -> None:
+    try:
+        trainer.add_callback(Attached)
+    except Exception:  # noqa: BLE001 - whatever it is, the trainer is made
+        _tell("failed", error=traceback.format_exc()[-2000:])
 
 
 def _to_engines(module: Any) -> None:
@@ -151,17 +161,22 @@ def _to_engines(module: Any) -> None:
     @functools.wraps(original)
     def initialize_and_watch(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        if not _by_trainer():
-            try:
-                from doctor.monitors.guard.watch import watch
-
-                watch(made[0])
-                _tell("attached", to="deepspeed.initialize")
-            except Exception:  # noqa: BLE001 - whatever it is, the engine is made
-                _tell("failed", error=traceback.format_exc()[-2000:])
+        _watch(made)
         return made
 
     module.initialize = initialize_and_watch
+
+
+def _watch(made: Any) -> None:
+    try:
+        if _by_trainer():
+            return
+        from doctor.monitors.guard.watch import watch
+
+        watch(made[0])
+        _tell("attached", to="deepspeed.initialize")
+    except Exception:  # noqa: BLE001 - whatever it is, the engine is made
+        _tell("failed", error=traceback.format_exc()[-2000:])
 
 
 def _to_loops(module: Any) -> None:
@@ -182,20 +197,41 @@ def _to_driver(name: str, module: Any) -> None:
 
 
 def _by_trainer() -> bool:
-    """Whether the engine is being made for a trainer, which has the guard's callback: its frame is below ours."""
+    """Whether the engine is being made for a trainer, which has the guard's callback: its frame is below ours.
+
+    Told by the code that runs. The variables of a running frame are not read: until Python 3.13 that leaves a second
+    reference to each of them in the frame, and a model that the program deletes would stay in memory.
+    https://peps.python.org/pep-0667/
+    """
     trainer: Any = getattr(sys.modules.get("transformers.trainer"), "Trainer", None)
-    frame: Any = sys._getframe(2)  # noqa: SLF001 - documented
-    while trainer is not None and frame is not None:
-        if isinstance(frame.f_locals.get("self"), trainer):
-            return True
+    if trainer is None:
+        return False
+    codes = set(_codes(trainer))
+    frame: Any = sys._getframe(1)  # noqa: SLF001 - documented
+    while frame is not None and frame.f_code not in codes:
         frame = frame.f_back
-    return False
+    return frame is not None
+
+
+def _codes(owner: Any) -> Iterator[Any]:
+    """The code of all methods of a class, of what it is derived from and of what is derived from it."""
+    todo, seen = [owner], {object}
+    while todo:
+        each = todo.pop()
+        seen.add(each)
+        for held in list(vars(each).values()):
+            function = inspect.unwrap(held) if inspect.isfunction(held) else held
+            if inspect.isfunction(function):
+                yield function.__code__
+        derived = type.__subclasses__(each)
+        todo += [one for one in (*derived, *each.__mro__) if one not in seen]
 
 
 def _tell(state: str, **data: Any) -> None:
     """An event for the launcher, which says at the end whether the guard was there."""
-    run = RunDir.of_environment()
-    if run is not None:
-        events = Events(run)
-        events.write("monitor", guard=state, **data)
+    with suppress(Exception):
+        run = RunDir.of_environment()
+        if run is not None:
+            events = Events(run)
+            events.write("monitor", guard=state, **data)
         events.close()

@@ -40,10 +40,15 @@ def attach(module: Any) -> None:
 
     def init_subclass(cls: Any, /, **kwargs: Any) -> None:
         original(**kwargs)
-        if "__post_init__" in cls.__dict__:
-            _wrap(cls)
+        _derived(cls)
 
     owner.__init_subclass__ = classmethod(init_subclass)
+
+
+@journal.shielded
+def _derived(cls: Any) -> None:
+    if "__post_init__" in cls.__dict__:
+        _wrap(cls)
 
 
 def _wrap(owner: Any) -> None:

@@ -13,7 +13,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
@@ -57,7 +57,9 @@ def datasets(module: Any) -> None:
 def _selecting(original: Any) -> Any:
     @functools.wraps(original)
     def select(self: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(self, _within(self, indices), *args, **kwargs)
+        wanted = indices if isinstance(indices, Sequence) or not _is_cut(self) else list(indices)
+        within = _within(self, wanted)
+        return original(self, wanted if within is None else within, *args, **kwargs)
 
     return select
 
@@ -68,32 +70,50 @@ def _mapping(original: Any) -> Any:
         began = time.monotonic()
         with journal.phase("data"):
             made = original(self, *args, **kwargs)
-        real = _Bounded.lengths.get(_key(self))
-        if real is not None and hasattr(made, "_fingerprint"):
-            _Bounded.lengths[_key(made)] = real
-        journal.write("mapped", rows=len(self), seconds=time.monotonic() - began, stands_for=real)
+        _mapped(self, made, time.monotonic() - began)
         return made
 
     return timed_map
 
 
+@journal.shielded
+def _mapped(data: Any, made: Any, seconds: float) -> None:
+    real = _Bounded.lengths.get(_key(data))
+    if real is not None and hasattr(made, "_fingerprint"):
+        _Bounded.lengths[_key(made)] = real
+    journal.write("mapped", rows=len(data), seconds=seconds, stands_for=real)
+
+
 def _splitting(original: Any) -> Any:
     @functools.wraps(original)
     def split(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _key(self) in _Bounded.lengths:
-            for name in ("test_size", "train_size"):
-                if isinstance(kwargs.get(name), int) and kwargs[name] >= len(self):
-                    kwargs[name] = max(1, len(self) // 4)
+        _shares(self, kwargs)
         return original(self, *args, **kwargs)
 
     return split
+
+
+@journal.shielded
+def _shares(data: Any, wanted: dict[str, Any]) -> None:
+    """Make numbers of rows for the parts of a split smaller than what was kept."""
+    if _is_cut(data):
+        for name in ("test_size", "train_size"):
+            if isinstance(wanted.get(name), int) and wanted[name] >= len(data):
+                wanted[name] = max(1, len(data) // 4)
+
+
+@journal.shielded
+def _is_cut(data: Any) -> bool:
+    return _key(data) in _Bounded.lengths
 
 
 def _key(data: Any) -> str:
     return str(getattr(data, "_fingerprint", id(data)))
 
 
+@journal.shielded
 def _within(data: Any, indices: Any) -> Any:
+    """Indices of rows that were kept, for those of the real data."""
     real = _Bounded.lengths.get(_key(data))
     if real is None or not len(data):
         return indices
@@ -101,6 +121,7 @@ def _within(data: Any, indices: Any) -> Any:
     return [each % len(data) for each in wanted] if wanted and max(wanted) < max(real, len(data)) else indices
 
 
+@journal.shielded
 def _is_small(path: Any, kwargs: dict[str, Any]) -> bool:
     """Whether all the files are local and together small."""
     files = list(_files(path, kwargs.get("data_files"), kwargs.get("data_dir")))
@@ -130,6 +151,7 @@ def _flat(value: Any) -> Iterable[str]:
     return [str(value)]
 
 
+@journal.shielded
 def _bounded(original: Any, path: Any, args: Any, kwargs: dict[str, Any]) -> Optional[Any]:
     """The first rows of what is large, as a dataset; None where streaming is not to be had."""
     wanted = dict(kwargs)

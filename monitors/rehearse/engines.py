@@ -24,18 +24,34 @@ def attach(module: Any) -> None:
 
     @functools.wraps(original)
     def create_engine_config(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if settings().tiny:
-            self.model = redirected(self.model, revision=getattr(self, "revision", None))
-            share = getattr(self, "gpu_memory_utilization", None)
-            if isinstance(share, float) and share > _SHARE:
-                self.gpu_memory_utilization = _SHARE
-            if getattr(self, "enforce_eager", None) is False and not has_gpu():
-                self.enforce_eager = True  # compiling for a CPU takes minutes, and says nothing of a card's kernels
-                journal.left_out("compile", "compile")
+        _smaller(self)
         with journal.phase("engine"):
             return original(self, *args, **kwargs)
 
     module.EngineArgs.create_engine_config = create_engine_config
+
+
+@journal.shielded
+def _smaller(engine: Any) -> None:
+    if not settings().tiny:
+        return
+    engine.model = redirected(engine.model, revision=getattr(engine, "revision", None))
+    share = getattr(engine, "gpu_memory_utilization", None)
+    if isinstance(share, float) and share > _SHARE:
+        engine.gpu_memory_utilization = _SHARE
+    if getattr(engine, "enforce_eager", None) is False and not has_gpu():
+        engine.enforce_eager = True  # compiling for a CPU takes minutes, and says nothing of a card's kernels
+        journal.left_out("compile", "compile")
+
+
+@journal.shielded
+def _smaller_server(server: Any) -> None:
+    if not settings().tiny:
+        return
+    server.model_path = redirected(server.model_path, revision=getattr(server, "revision", None))
+    share = getattr(server, "mem_fraction_static", None)
+    if share is None or share > _SHARE:
+        server.mem_fraction_static = _SHARE
 
 
 def servers(module: Any) -> None:
@@ -44,11 +60,7 @@ def servers(module: Any) -> None:
 
     @functools.wraps(original)
     def post_init(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if settings().tiny:
-            self.model_path = redirected(self.model_path, revision=getattr(self, "revision", None))
-            share = getattr(self, "mem_fraction_static", None)
-            if share is None or share > _SHARE:
-                self.mem_fraction_static = _SHARE
+        _smaller_server(self)
         with journal.phase("engine"):
             return original(self, *args, **kwargs)
 

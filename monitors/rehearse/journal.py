@@ -126,8 +126,13 @@ def left_out(name: str, why: str, **values: Any) -> None:
 def crashed(where: str) -> None:
     """Note a bug of ours; called in an `except`."""
     _Own.crashes += 1
-    if _Own.crashes <= 20:
-        write("crashed", where=where, traceback=traceback.format_exc()[-4000:], error=str(sys.exc_info()[1])[:300])
+    if _Own.crashes > 20:
+        return
+    try:
+        told, error = traceback.format_exc()[-4000:], str(sys.exc_info()[1])[:300]
+    except Exception:  # noqa: BLE001 - an exception of the program's that cannot say what it is
+        told, error = "", str(sys.exc_info()[0])
+    write("crashed", where=where, traceback=told, error=error)
 
 
 def shielded(original: Callable[..., Any]) -> Callable[..., Any]:

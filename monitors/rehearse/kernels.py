@@ -47,7 +47,7 @@ def lacks(package: str) -> bool:
     """Whether this interpreter has no such package, which is told then: the machine that trains needs it."""
     try:
         there = importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
+    except Exception:  # noqa: BLE001 - ImportError, ValueError, and whatever a finder of the program's raises
         there = package in sys.modules
     if not there:
         journal.left_out(package, "not_here", package=package)

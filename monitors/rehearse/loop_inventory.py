@@ -30,7 +30,7 @@ def attach(module: Any, wanted: Callable[[], bool]) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.training and _trains(self):
+        if _trains(self):
             owner.__call__ = original
             if wanted():
                 _begin(self, args, kwargs)
@@ -40,8 +40,11 @@ def attach(module: Any, wanted: Callable[[], bool]) -> None:
     _Taken.undo = functools.partial(setattr, owner, "__call__", original)
 
 
+@journal.shielded
 def _trains(module: Any) -> bool:
     """Whether a module has weights that train, and gradients are wanted."""
+    if not module.training:
+        return False
     torch: Any = sys.modules["torch"]
     return bool(torch.is_grad_enabled()) and any(each.requires_grad for each in module.parameters())
 

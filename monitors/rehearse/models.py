@@ -46,10 +46,7 @@ def weights(module: Any) -> None:
                 return original(cls, pretrained_model_name_or_path, *args, **kwargs)
             named = _other(pretrained_model_name_or_path, kwargs)
             made = original(cls, named, *args, **kwargs)
-        _loaded(made)
-        if _Policy.name is None and callable(getattr(made, "generate", None)):
-            _Policy.name = str(named)
-        journal.write("loaded", name=str(pretrained_model_name_or_path), tiny=named != pretrained_model_name_or_path)
+        _loaded(made, pretrained_model_name_or_path, named)
         return made
 
     owner.from_pretrained = classmethod(from_pretrained)
@@ -58,8 +55,11 @@ def weights(module: Any) -> None:
 
 
 @journal.shielded
-def _loaded(made: Any) -> None:
-    """Remember the weights; with `output_loading_info` the model is the first of two."""
+def _loaded(made: Any, asked: Any, named: Any) -> None:
+    """Note what was loaded, and its weights; with `output_loading_info` the model is the first of two."""
+    if _Policy.name is None and callable(getattr(made, "generate", None)):
+        _Policy.name = str(named)
+    journal.write("loaded", name=str(asked), tiny=named is not asked and named != asked)
     frozen.loaded(made[0] if isinstance(made, tuple) else made)
 
 
@@ -123,5 +123,9 @@ def _first_argument(owner: Any, name: str, place: int) -> None:
 
 
 def _other(name: Any, kwargs: dict[str, Any]) -> Any:
-    where = {key: kwargs[key] for key in _WHERE if kwargs.get(key) not in (None, "")}
-    return redirected(name, **where)
+    return redirected(name, **(_where(kwargs) or {}))
+
+
+@journal.shielded
+def _where(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {key: kwargs[key] for key in _WHERE if kwargs.get(key) not in (None, "")}

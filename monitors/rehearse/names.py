@@ -39,8 +39,8 @@ def redirected(name: Any, kind: str = "model", **where: Any) -> Any:
     """
     if not isinstance(name, (str, os.PathLike)) or not settings().tiny:
         return name
-    text = os.fspath(name)
     try:
+        text = os.fspath(name)
         why = kept(text, kind)
         if why is not None:
             if why:

@@ -30,14 +30,22 @@ def clusters(module: Any) -> None:
 
     @functools.wraps(original)
     def init(address: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if address not in (None, LOCAL):
-            journal.left_out("ray", "own_cluster", address=str(address))
-        kwargs["runtime_env"] = carried(kwargs.get("runtime_env"))
+        _other_cluster(address)
+        made = carried(kwargs.get("runtime_env"))
+        if made is not None:
+            kwargs["runtime_env"] = made
         return original(LOCAL, *args, **kwargs)
 
     module.init = init
 
 
+@journal.shielded
+def _other_cluster(address: Any) -> None:
+    if address not in (None, LOCAL):
+        journal.left_out("ray", "own_cluster", address=str(address))
+
+
+@journal.shielded
 def carried(runtime_env: Any) -> Any:
     """The environment of workers with the hook in it, also where it sets a PYTHONPATH of its own."""
     if runtime_env is not None and not isinstance(runtime_env, Mapping):

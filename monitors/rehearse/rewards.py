@@ -52,19 +52,22 @@ def _watched(original: Any, trainer: Any, texts: Sequence[str]) -> Any:
         with tried.timed():
             result = original(*args, **kwargs)
         tried.once(args, kwargs, result)
-        return noisy(result)
+        told = noisy(result)
+        return result if told is None else told
 
     @functools.wraps(original)
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         with tried.timed():
             result = await original(*args, **kwargs)
         await tried.once_awaited(args, kwargs, result)
-        return noisy(result)
+        told = noisy(result)
+        return result if told is None else told
 
     hidden = inspect.iscoroutinefunction(getattr(original, "__call__", None))  # noqa: B004 - the bound method itself
     return awaited if inspect.iscoroutinefunction(original) or hidden else watched
 
 
+@journal.shielded
 def noisy(result: Any) -> Any:
     """The same rewards with a little noise; what is no list of numbers goes on as it is."""
     if not settings().tiny or not isinstance(result, (list, tuple)):
@@ -102,6 +105,7 @@ class Tried:
         finally:
             journal.write("reward_call", function=self.name, seconds=time.monotonic() - began)
 
+    @journal.shielded
     def once(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Try it, at the first call."""
         batch = self._batch(args, kwargs, result)
@@ -124,6 +128,12 @@ class Tried:
 
     async def once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """The same of a function that is awaited."""
+        try:
+            await self._once_awaited(args, kwargs, result)
+        except Exception:  # noqa: BLE001 - a bug of ours
+            journal.crashed("Tried.once_awaited")
+
+    async def _once_awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         batch = self._batch(args, kwargs, result)
         if batch is None:
             return

@@ -121,11 +121,13 @@ def _around_sampler(trainer: Any, longest: list[int]) -> None:
     @functools.wraps(original)
     def sampler(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        return made if made is None else _as_sampler(made, longest)
+        ours = None if made is None else _as_sampler(made, longest)
+        return made if ours is None else ours
 
     trainer._get_train_sampler = sampler  # noqa: SLF001 - the one place where samplers are made
 
 
+@journal.shielded
 def _as_sampler(made: Any, longest: list[int]) -> Any:
     from torch.utils.data import Sampler
 

@@ -116,6 +116,14 @@ def _serve() -> None:
     """
     if _Own.process is not None:
         return
+    try:
+        _start()
+    except Exception as error:  # noqa: BLE001 - no port, no process, no file: none of it the user's
+        journal.crashed("server.serve")
+        _give_up(f"{type(error).__name__}: {str(error)[:200]}")
+
+
+def _start() -> None:
     model, program = models.policy(), _program()
     if program is None or model is None:
         _give_up("no program `trl`" if program is None else "no model was loaded before it")

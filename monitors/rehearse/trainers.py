@@ -49,7 +49,9 @@ def _making(original: Any) -> Any:
 def _training(original: Any) -> Any:
     @functools.wraps(original)
     def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        resume = _resume(self, resume_from_checkpoint)
+        resume, asked = resume_from_checkpoint, _asked(self, resume_from_checkpoint)
+        if asked is not None:
+            (resume,) = asked
         _prepare(self)
         Current.training = True
         try:
@@ -137,6 +139,11 @@ def _ended(trainer: Any) -> None:
     journal.write("trained", step=step, saved=[each.name for each in checkpoints(Path(trainer.args.output_dir))])
 
 
+@journal.shielded
+def _asked(trainer: Any, asked: Any) -> tuple[Any]:
+    return (_resume(trainer, asked),)
+
+
 def _resume(trainer: Any, asked: Any) -> Any:
     """What it is resumed from: in the second pass what the first one saved, else nothing of the real model's size."""
     output = Path(trainer.args.output_dir)
@@ -167,6 +174,7 @@ class _Steps:
         self._first: Optional[int] = None
         self._stepping: Any = None
 
+    @journal.shielded
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._first = state.global_step
         journal.write("begun", step=state.global_step, of=state.max_steps)
@@ -174,22 +182,27 @@ class _Steps:
             journal.reached("resume")
         moved.remember(self._trainer, kwargs.get("model"))
 
+    @journal.shielded
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         journal.write("step", edge="begin", step=state.global_step + 1)
 
+    @journal.shielded
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         self._stepping = journal.phase("optimizer")
         self._stepping.__enter__()
 
+    @journal.shielded
     def on_optimizer_step(self, *_: Any, **__: Any) -> None:
         if self._stepping is not None:
             self._stepping.__exit__(None, None, None)
             self._stepping = None
 
+    @journal.shielded
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         numbers = {name: each for name, each in (logs or {}).items() if isinstance(each, (int, float))}
         journal.write("logged", step=state.global_step, values=numbers)
 
+    @journal.shielded
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         journal.write("step", edge="end", step=state.global_step)
         made = state.global_step - (self._first or 0)

@@ -47,7 +47,8 @@ def _around(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(config)
         with journal.phase("configuration"):
             validated(config)
-            shortened(config)
+            if not shortened(config):  # a bug of ours, which is noted: the run would have its real length
+                raise RehearsalOver(0)
             validated(config)
         if _has_gpu():
             return original(config)
@@ -57,6 +58,7 @@ def _around(original: Callable[..., Any]) -> Callable[..., Any]:
     return rehearsed
 
 
+@journal.shielded
 def is_verls(config: Any) -> bool:
     """Whether a composed configuration has veRL's sections, in a program that has loaded veRL."""
     names = set(config) if isinstance(config, Mapping) or hasattr(config, "keys") else set()
@@ -107,8 +109,9 @@ def uses_critic(config: Any) -> bool:
     return bool(enabled) if enabled is not None else (config.get("algorithm") or {}).get("adv_estimator") == "gae"
 
 
-def shortened(config: Any) -> None:
-    """Let a run end after its first steps, and keep what it writes in the rehearsal's folder."""
+@journal.shielded
+def shortened(config: Any) -> bool:
+    """Let a run end after its first steps, and keep what it writes in the rehearsal's folder; True if done."""
     from omegaconf import OmegaConf
 
     steps = settings().steps
@@ -129,6 +132,7 @@ def shortened(config: Any) -> None:
         if before != value:
             OmegaConf.update(config, name, value, force_add=True)
             journal.once("argument", name, name=name, before=str(before), after=str(value))
+    return True
 
 
 def _parts(config: Any) -> None:
@@ -164,6 +168,7 @@ def _attribute(module: str, name: str) -> Optional[Any]:
         return None
 
 
+@journal.shielded
 def _has_gpu() -> bool:
     import torch
 

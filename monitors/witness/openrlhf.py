@@ -18,7 +18,7 @@ import atexit
 import functools
 import sys
 import weakref
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from doctor.monitors.guard.policy import Policy
@@ -59,10 +59,15 @@ def makers(module: Any) -> None:
     @functools.wraps(original)
     def make_experience_batch(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, *args, **kwargs)
-        setattr(self, _MADE, made)
+        _keep(self, made)
         return made
 
     owner.make_experience_batch = make_experience_batch
+
+
+@shielded
+def _keep(maker: Any, made: Any) -> None:
+    setattr(maker, _MADE, made)
 
 
 def drivers(module: Any) -> None:
@@ -131,6 +136,7 @@ def _around_push(owner: Any, name: str) -> None:
     setattr(owner, name, push)
 
 
+@shielded
 def _questions(trainer: Any) -> Optional[EngineWitness]:
     watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
     return None if watch is None else watch.questions
@@ -216,23 +222,37 @@ def _saving(trainer: Any) -> Iterator[None]:
         GuardStop: the policy ends the run.
 
     """
-    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
-    if watch is None or watch.guard.pending is None:
+    watch = _pending(trainer)
+    if watch is None:
         yield
         return
-    options = getattr(trainer.args, "ckpt", trainer.args)
-    every = getattr(options, "save_steps", None)
-    now = watch.guard.pending is Policy.CHECKPOINT and every is not None
-    undo = _notes_saves(trainer)
-    if now:
-        options.save_steps = 1
+    undo = _saves_now(trainer, watch)
     try:
         yield
     finally:
-        if now:
-            options.save_steps = every
-        undo()
+        if undo is not None:
+            undo()
     watch.updated((watch.guard.step or 0) + 1)
+
+
+@shielded
+def _pending(trainer: Any) -> Optional[DriverWatch]:
+    """The watch of a trainer on whose run something is to be done."""
+    watch: Optional[DriverWatch] = getattr(trainer, _WATCH, None)
+    return None if watch is None or watch.guard.pending is None else watch
+
+
+@shielded
+def _saves_now(trainer: Any, watch: DriverWatch) -> Callable[[], None]:
+    """Have the trainer save in this step where the policy asks for that, and note it; gives what ends both."""
+    ends = ExitStack()
+    ends.callback(_notes_saves(trainer))
+    options = getattr(trainer.args, "ckpt", trainer.args)
+    every = getattr(options, "save_steps", None)
+    if watch.guard.pending is Policy.CHECKPOINT and every is not None:
+        ends.callback(setattr, options, "save_steps", every)
+        options.save_steps = 1
+    return ends.close
 
 
 def _notes_saves(trainer: Any) -> Callable[[], None]:
@@ -244,13 +264,18 @@ def _notes_saves(trainer: Any) -> Callable[[], None]:
 
     def around(original: Any) -> Any:
         def run(*args: Any, **kwargs: Any) -> Any:
-            if "save_checkpoint" in (*args[:1], kwargs.get("method_name")):
-                setattr(trainer, _WRITTEN, True)
+            _noted(trainer, args[0] if args else kwargs.get("method_name"))
             return original(*args, **kwargs)
 
         return run
 
     return wrap(group, "async_run_method", around)
+
+
+@shielded
+def _noted(trainer: Any, method: Any) -> None:
+    if method == "save_checkpoint":
+        setattr(trainer, _WRITTEN, True)
 
 
 def _nothing() -> None:

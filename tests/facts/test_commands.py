@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from doctor.base.fact import Context
+from doctor.checks.launch.commands.launcher_not_found import LOOKED_UP
 from doctor.facts.commands import Command, Commands
 from tests.facts.environments import facts, script, venv
 
@@ -94,3 +95,9 @@ def test_files_that_are_no_scripts(tmp_path):
     script(tmp_path / "vllm", "").write_bytes("#!/usr/bin/pythön\n".encode("latin-1"))
     found = commands(tmp_path, PATH=str(tmp_path)).found
     assert [found[name].interpreter for name in ("accelerate", "trl", "ray", "vllm")] == [None] * 4
+
+
+@pytest.mark.parametrize("name", sorted(LOOKED_UP))
+def test_each_launcher_that_can_be_missed_is_looked_for(tmp_path: Path, name: str) -> None:
+    script(tmp_path / "bin" / name, "#!/bin/sh\n")
+    assert name in commands(tmp_path, PATH=str(tmp_path / "bin")).found

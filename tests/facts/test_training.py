@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from doctor.base.evidence import Place
 from doctor.base.fact import Context, Unavailable
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Distribution, Packages
-from doctor.facts.training import SWIFT, Training, effective_value
+from doctor.facts.training import LLAMAFACTORY, SWIFT, Training, effective_value
 from doctor.readers.command import training as training_fact
 from doctor.readers.command.launchers import understand
 from doctor.readers.command.training import effective
 from doctor.readers.script import script as script_fact
+from tests.facts.command_facts import fact_of
 
 SCRIPTS = Path(__file__).parents[1] / "samples" / "scripts"
 
@@ -446,3 +448,48 @@ args = parser.parse_args()
 SFTTrainer(model="m", args=SFTConfig(output_dir="o", packing=args.packing)).train()
 """
     assert values(from_text(tmp_path, text, "--packing", word))["packing"] is value
+
+
+# --- LLaMA-Factory ---
+
+LLAMA = """model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: dpo
+lora_rank: 16
+flash_attn: fa2
+quantization_bit: 4
+learning_rate: 1.0e-5
+bf16: true
+deepspeed: ds.json
+cutoff_len: 2048
+"""
+
+
+def of_llamafactory(folder: Path, *words: str, text: str = LLAMA) -> Training:
+    (folder / "run.yaml").write_text(text)
+    found: Training = fact_of("training", " ".join((*words, "llamafactory-cli train run.yaml")), folder)
+    return found
+
+
+def test_llamafactory_hands_its_arguments_to_transformers(tmp_path: Path) -> None:
+    found = of_llamafactory(tmp_path)
+    assert (found.config_origin, found.complete, found.trainer) == (LLAMAFACTORY, False, None)
+    assert values(found) == {"stage": "dpo", "learning_rate": 1e-5, "bf16": True, "deepspeed": "ds.json"}
+    assert found.arguments["bf16"].place == Place(str(tmp_path / "run.yaml"), 7, 1)
+    assert {name: each.value for name, each in (found.lora or {}).items()} == {"r": 16}
+    assert {name: each.value for name, each in found.model_arguments.items()} == {
+        "attn_implementation": "flash_attention_2", "load_in_4bit": True
+    }  # fmt: skip
+
+
+def test_llamafactory_trains_every_weight_where_it_is_told_to(tmp_path: Path) -> None:
+    assert of_llamafactory(tmp_path, text=f"{LLAMA}finetuning_type: full\n").lora is None
+
+
+@pytest.mark.parametrize(("variable", "known"), [("A=1", True), ("USE_MODELSCOPE_HUB=1", False)])
+def test_a_name_of_another_hub_is_no_model_of_hugging_face(tmp_path: Path, variable: str, *, known: bool) -> None:
+    assert (of_llamafactory(tmp_path, variable).model is not None) is known
+
+
+def test_a_folder_is_a_model_whatever_the_hub(tmp_path: Path) -> None:
+    text = LLAMA.replace("Qwen/Qwen2.5-7B-Instruct", "./m")
+    assert of_llamafactory(tmp_path, "USE_MODELSCOPE_HUB=1", text=text).model is not None

@@ -31,6 +31,7 @@ FILES = {
     "ds.json": '{"zero_optimization": {"stage": 2, "offload_param": {"device": "nvme"}}, "fp16": {"enabled": true}}',
     "grpo.yaml": "num_processes: 2\naccelerate_config: zero3\nlearning_rate: 1.0e-6\n",
     "swift.yaml": "rlhf_type: grpo\ndeepspeed: zero2_offload\nENV:\n  NPROC_PER_NODE: 2\n  NNODES: 3\n",
+    "lf.yaml": "stage: sft\nmodel_name_or_path: ./m\ndeepspeed: ds.json\n",
     "hosts": "# two\nworker-0 slots=8\nworker-1 slots=8\n",
     "train.py": "pass\n",
 }
@@ -104,6 +105,14 @@ ROWS: list[tuple[str, dict[str, Any]]] = [
     ("NNODES=4 swift rlhf swift.yaml", {
         "processes": 8, "local_processes": 2, "machines": 4, "zero_stage": 2, "offload_optimizer": "cpu"}),
     ("NPROC_PER_NODE=2 swift rlhf swift.yaml --deepspeed ds.json", {"zero_stage": 2, "offload_param": "nvme"}),
+    # LLaMA-Factory
+    ("llamafactory-cli train lf.yaml", {
+        "processes": 4, "local_processes": 4, "machines": 1, "backend": "deepspeed", "zero_stage": 2}),
+    ("CUDA_VISIBLE_DEVICES=1 llamafactory-cli train lf.yaml", {"processes": 1, "visible_gpus": (1,)}),
+    ("CUDA_VISIBLE_DEVICES=1 FORCE_TORCHRUN=1 NNODES=2 NODE_RANK=1 MASTER_ADDR=h llamafactory-cli train lf.yaml", {
+        "processes": 2, "local_processes": 1, "machines": 2, "machine_rank": 1, "master_addr": "h"}),
+    ("NPROC_PER_NODE=2 llamafactory-cli train lf.yaml", {"processes": 2}),
+    ("USE_RAY=1 llamafactory-cli train lf.yaml", {"processes": None, "local_processes": None}),
     ("torchrun --nnodes 1:4 --nproc-per-node 4 train.py", {"processes": None, "local_processes": 4, "machines": None}),
     ("torchrun --rdzv-endpoint=host:29400 --nnodes=2:2 train.py", {
         "machines": 2, "master_addr": "host", "master_port": 29400}),

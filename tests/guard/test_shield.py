@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.monitors.guard.shield import GuardStop, shielded
+from doctor.monitors.rehearse import journal
 from doctor.run.folder import RunDir
 
 
@@ -70,3 +71,38 @@ def test_a_plain_function_is_off_for_the_process(capsys) -> None:
     assert [fail(1), fail(2)] == [None, None]
     assert calls == [1]
     capsys.readouterr()
+
+
+class _MuteError(ValueError):
+    """An exception of the program's whose words cannot be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("and no words either")
+
+
+class _Bare:
+    """An object of the program's without a dictionary that takes anything."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("first", [_Bare, _Bare(), 3, None])
+def test_whatever_a_failing_hook_was_given_nothing_gets_out(capsys, first: object) -> None:
+    @shielded
+    def fail(_given: object) -> None:
+        raise _MuteError
+
+    assert [fail(first), fail(first)] == [None, None]
+    assert "failed and is switched off (_MuteError)" in capsys.readouterr().err
+
+
+def test_a_crash_in_a_rehearsal_has_no_words_either(monkeypatch) -> None:
+    written = []
+    monkeypatch.setattr(journal, "write", lambda kind, **values: written.append((kind, values["error"])))
+
+    @journal.shielded
+    def fail() -> None:
+        raise _MuteError
+
+    assert fail() is None
+    assert [kind for kind, _ in written] == ["crashed"]

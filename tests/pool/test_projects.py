@@ -43,6 +43,7 @@ FRESH: dict[str, dict[str, Any]] = {
         "fresh_five.yaml",
         "fresh_six.yaml",
         "fresh_seven.yaml",
+        "fresh_eight.yaml",
     )
     for name, case in read_cases(Path(__file__).with_name(file)).items()
 }
@@ -86,6 +87,10 @@ FRESH_CAUGHT = {
     "rloo-integer-division": "DAT3073/share_floored", "save-tied-safetensors": "CKP010",
     "sft-labels-shifted-twice": "DAT3073/shifted_twice", "sft-split-after-augment": "DAT3073/split_after_copies",
     "stale-sampler": "DAT3073/state_rebound",
+    "unsloth-engine-beside-full-training": "TRL044", "slurm-torchrun-on-one-node": "LCH029",
+    "fsdp-flat-parameters-with-adapter": "FSD008", "ds-schedule-over-cosine": "DSP3770",
+    "labels-of-padding": "DAT3073/padding_in_labels", "ppo-rewards-for-returns": "DAT3073/rewards_taken_for_returns",
+    "openrlhf-reward-file-without-ray": "DAT062",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip
 

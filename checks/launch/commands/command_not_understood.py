@@ -40,6 +40,8 @@ def command_not_understood(launch: Launch, framework_config: FrameworkConfig | N
             commands=(shlex.join(words),), evidence=evidence,
         )  # fmt: skip
         return
+    if framework_config is not None and framework_config.framework == "llamafactory" and framework_config.files:
+        return  # judged as the training of Transformers that it is
     if framework_config is not None:
         yield found(
             PROBLEM, KEYS_ALONE, severity=INFO, framework=framework_config.framework,

@@ -33,6 +33,10 @@ AS_MODULE: Mapping[str, tuple[str, str]] = {
     "vllm": ("-m", "vllm.entrypoints.cli.main"),
     "swift": ("-m", "swift.cli.main"),
     "megatron": ("-m", "swift.cli._megatron.main"),
+    "llamafactory-cli": ("-m", "llamafactory.cli"),
+    "lmf": ("-m", "llamafactory.cli"),
+    "axolotl": ("-m", "axolotl.cli.main"),
+    "oumi": ("-m", "oumi"),
 }
 LOOKED_UP = {*AS_MODULE, "ray", "trinity", "python", "python3"}
 

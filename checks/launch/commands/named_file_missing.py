@@ -32,6 +32,10 @@ VERL_DATA = TOML["verl_data"]
 OF_VERL = {"data.train_files", "data.val_files"}
 
 
+def _made(name: str) -> Skip:
+    return Skip(f"`{name}` is not there yet, and a line of the script before the command may write it")
+
+
 @check(PROBLEM)
 def started_file_missing(launch: Launch | None) -> Judgement:
     """The script, job or Makefile that the command itself names, or one that it starts in turn."""
@@ -49,6 +53,9 @@ def framework_file_missing(framework_config: FrameworkConfig | None, launch: Lau
     if framework_config is None or framework_config.files or (launch is not None and launch.image is not None):
         return
     for name in framework_config.absent[:1]:
+        if launch is not None and launch.may_make(name):
+            yield _made(name)
+            continue
         yield found(PROBLEM, STARTED, file=name, confidence=LIKELY, evidence=(Observed.quoted("path", name),))
 
 
@@ -57,6 +64,9 @@ def data_file_missing(training: Training | None, launch: Launch | None) -> Judge
     """A script may write the file itself before it loads it, so it is likely."""
     if training is not None and (launch is None or launch.image is None):
         for name in training.data_absent:
+            if launch is not None and launch.may_make(name):
+                yield _made(name)
+                continue
             yield found(
                 PROBLEM, DATA, file=name, confidence=LIKELY, where=place_of(training.dataset),
                 evidence=(proof(training.dataset),) if training.dataset is not None else (),
@@ -84,10 +94,15 @@ def named_file_missing(  # noqa: PLR0917 - a fact for each kind of file
         if MISSING in broken.message:
             path = broken.place.file
             name, place = path.rpartition("/")[2], at(broken.place)
+            if launch is not None and launch.may_make(path):
+                yield _made(name)
+                continue
             evidence = (Observed.quoted("path", path),)
             yield found(PROBLEM, MESSAGE, file=name, what=KINDS[kind], where=place, evidence=evidence)
     for setting in verl.absent if verl is not None else ():
-        if setting.name in OF_VERL:
+        if setting.name in OF_VERL and launch is not None and launch.may_make(str(setting.value)):
+            yield _made(str(setting.value))
+        elif setting.name in OF_VERL:
             yield found(
                 PROBLEM, VERL_DATA, confidence=LIKELY, where=place_of(setting), evidence=(proof(setting),),
                 file=setting.value, key=setting.name,

@@ -36,6 +36,8 @@ ABOVE = TOML["above"]
 #: options of launchers for a node's number, and for the number of nodes
 _NUMBERED = {"torchrun": ("node_rank", "nnodes"), "accelerate": ("machine_rank", "num_machines")}
 
+#: they start a command on other nodes
+_SPREADING = frozenset({"srun", "mpirun", "mpiexec", "pdsh", "ssh"})
 #: start the processes of a node themselves, so that a node needs one of them
 _LAUNCHERS = frozenset({"accelerate", "torchrun", "deepspeed"})
 
@@ -81,9 +83,9 @@ def number_below_the_count(launch: Launch) -> Judgement:
 def job_starts_its_nodes(launch: Launch, world: World | None) -> Judgement:
     """A batch script runs on the first node alone; what shall run on all of them stands behind `srun`."""
     nodes = job_nodes(launch) if "sbatch" in launch.wrappers else None
-    spread = {"srun", "mpirun", "mpiexec", "pdsh", "ssh"} & set(launch.wrappers)
+    spread = _SPREADING & {*launch.wrappers, *(name for each in launch.beside for name in each.wrappers)}
     by_itself = launch.kind in {"deepspeed", "verl", "ray", "trinity", "unknown"}  # these start the other nodes
-    if nodes is None or not launch.trains or by_itself or launch.unclear:
+    if nodes is None or not launch.trains or by_itself or _may_not_run(launch):
         return
     evidence = (Observed.quoted("sbatch", f"nodes: {nodes}"), Observed.quoted("launch command", " ".join(launch.argv)))
     if nodes > 1 and not spread:
@@ -93,6 +95,11 @@ def job_starts_its_nodes(launch: Launch, world: World | None) -> Judgement:
         )  # fmt: skip
     elif world is not None and (world.machines or 1) > nodes:
         yield found(PROBLEM, FEW_ALLOCATED, wanted=world.machines, count=nodes, confidence=LIKELY, evidence=evidence)
+
+
+def _may_not_run(launch: Launch) -> bool:
+    """Whether the line hangs on a condition; a word of it that is known only in the job says nothing of that."""
+    return any("may not" in clause for clause in launch.unclear)
 
 
 @check(PROBLEM)

@@ -79,6 +79,8 @@ def _wanted(launch: Launch, script: Script | None) -> Iterator[tuple[str, Place 
     for dotted, place in (script.needs if script is not None else {}).items():
         yield dotted.partition(".")[0], place
     yield from ((module, None) for module in _OF_KIND.get(launch.kind, ()))
+    if launch.module:
+        yield launch.module.partition(".")[0], None
 
 
 def _absent(packages: Packages, module: str) -> bool:

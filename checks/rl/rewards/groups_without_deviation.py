@@ -190,8 +190,8 @@ class MostGroupsAlike:
             self._shares.push(value)
             if not self._shares.full:
                 return None
-            mean, error = self._shares.mean_and_error() if self._shares.high >= WASTED else (0.0, 0.0)
-            bad = mean >= WASTED and mean - ERRORS * error >= SURELY
+            mean = self._shares.mean() if self._shares.high >= WASTED else 0.0
+            bad = mean >= WASTED and mean - ERRORS * self._shares.error_of_mean() >= SURELY
             if self._alarm.see(bad, point.step) and self._shares.low < 1:
                 return self._found(point, mean)
         return None

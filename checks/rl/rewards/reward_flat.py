@@ -188,11 +188,11 @@ class RewardComponentConstant:
         self._first: dict[str, float] = {}
         self._steps = 0
         self._low, self._high = math.inf, -math.inf
-        self._done = False
+        self.over = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Take one figure in; what changes is watched no more."""
-        if self._done or math.isnan(point.value):
+        if self.over or math.isnan(point.value):
             return None
         if point.name != "reward":
             name = point.name[len("rewards/") :]
@@ -207,7 +207,7 @@ class RewardComponentConstant:
         self._low, self._high = min(self._low, point.value), max(self._high, point.value)
         if self._steps < CONSTANT:
             return None
-        self._done = True
+        self.over = True
         constant = [(name, value) for name, value in self._first.items() if value not in (0.0, 1.0)]
         if not constant or _same(self._low, self._high):
             return None
@@ -216,7 +216,3 @@ class RewardComponentConstant:
         return found(
             PROBLEM, COMPONENT, confidence=LIKELY, name=name, value=f"{value:g}", count=self._steps, **sighting(point)
         )
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._done

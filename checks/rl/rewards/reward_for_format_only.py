@@ -91,10 +91,16 @@ class RewardForFormatOnly:
         return True
 
     def _form_alone(self, functions: dict[str, float]) -> bool:
-        form = [name for name in functions if _looks_at(name) == "form"]
-        content = [name for name in functions if _looks_at(name) == "content"]
-        earned = [name for name in form if functions[name] > 0]
-        if not earned or not content or any(functions[name] != 0 for name in content):
+        earned, content = [], []
+        for name, value in functions.items():
+            looks_at = _looks_at(name)
+            if looks_at == "content":
+                if value != 0:
+                    return False
+                content.append(name)
+            elif looks_at and value > 0:
+                earned.append(name)
+        if not earned or not content:
             return False
         self._form = ", ".join(f"`{name}`" for name in earned[:2])
         self._content = ", ".join(f"`{name}`" for name in content[:2])
@@ -131,8 +137,12 @@ class RewardMainlyForFormat:
         """Take a function's mean in, or judge the step."""
         if point.name != "reward":
             name = _function(point.name)
-            if name and (name in self._paid or len(self._paid) < MOST_FUNCTIONS) and math.isfinite(point.value):
-                self._paid.setdefault(name, Window(MEDIAN_OF)).push(point.value)
+            if name and math.isfinite(point.value):
+                paid = self._paid.get(name)
+                if paid is None and len(self._paid) < MOST_FUNCTIONS:
+                    paid = self._paid[name] = Window(MEDIAN_OF)
+                if paid is not None:
+                    paid.push(point.value)
             return None
         self._steps += 1
         if self._steps < JUDGED_FROM - MEDIAN_OF:

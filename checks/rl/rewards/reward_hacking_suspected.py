@@ -336,20 +336,20 @@ class ToolsGivenUp:
 
     def __init__(self) -> None:
         self._tools = ToolCalls(CALL_STEPS, LEFT, self.of)
-        self._told = False
+        self.over = False
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the calls of one step, by the rewards so far."""
-        now = None if self._told else self._tools.feed(point)
+        now = None if self.over else self._tools.feed(point)
         if now is None or now.reward < now.reward_before:
             return None
-        self._told = True
+        self.over = True
         step = step_text(point.step)
         return found(PROBLEM, self.message, confidence=LIKELY, step=step, **now.words(), **sighting(point))
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take rows in that tell of no calls or of enough, or are not asked about any more."""
-        return self._told or self._tools.calm(stretch)
+        """Take rows in that tell of no calls or of enough."""
+        return self._tools.calm(stretch)
 
 
 @rule(PROBLEM, needs=(TURNS, "reward"))

@@ -91,7 +91,9 @@ class RewardMissing:
             return None
         missing = math.isnan(point.value)
         self._functions[name] = missing
-        alarm = self._silent.setdefault(name, Alarm(SILENT_STEPS, calm=1))
+        alarm = self._silent.get(name)
+        if alarm is None:
+            alarm = self._silent[name] = Alarm(SILENT_STEPS, calm=1)
         if not alarm.see(missing, point.step) or self._alarm.on:
             return None
         place = sighting(point, alarm.since)

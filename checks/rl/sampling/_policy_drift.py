@@ -30,26 +30,26 @@ class DriftFromTheFirstStep:
     """A policy that is far from itself at the first step and stays there: its old log probabilities are an engine's."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self.over = False
         self._first: Optional[Point] = None
         self._count, self._least = 0, math.inf
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only, and only where they begin at step 0 or 1."""
-        if self._settled:
+        if self.over:
             return None
         if self._first is None:
-            self._settled = point.step is None or point.step > 1
+            self.over = point.step is None or point.step > 1
             self._first = point
         self._count += 1
         self._least = min(self._least, abs(point.value))
-        if self._settled or not AT_START < abs(point.value) < math.inf:
-            self._settled = True
+        if self.over or not AT_START < abs(point.value) < math.inf:
+            self.over = True
             return None
         return self._found() if self._count == FIRST_VALUES else None
 
     def _found(self) -> Optional[Finding]:
-        self._settled = True
+        self.over = True
         first = self._first
         if first is None:
             return None
@@ -60,11 +60,7 @@ class DriftFromTheFirstStep:
 
     def finish(self) -> Optional[Finding]:
         """Judge a run that is shorter: by twice the bound, for fewer values prove less."""
-        return self._found() if not self._settled and self._count and self._least > 2 * AT_START else None
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
+        return self._found() if not self.over and self._count and self._least > 2 * AT_START else None
 
 
 #: a policy is this far from itself in a spike, and this many times what is usual; updates of one batch move it by 0.001
@@ -137,6 +133,7 @@ class DriftWidens:
             step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the climb has paused."""
+    @property
+    def over(self) -> bool:
+        """Whether the climb has paused, or was told."""
         return self._climb.over

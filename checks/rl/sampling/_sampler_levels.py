@@ -72,7 +72,9 @@ class SamplerAgainstLearner:
         """Judge one figure."""
         if not math.isfinite(point.value):
             return None
-        recent = self._recent.setdefault(point.name, Window(LEVEL_STEPS))
+        recent = self._recent.get(point.name)
+        if recent is None:
+            recent = self._recent[point.name] = Window(LEVEL_STEPS)
         recent.push(point.value)
         self._last[point.name] = point
         low, high = LEVELS[point.name]
@@ -128,29 +130,25 @@ class SamplerFarFromTheFirstStep:
     """A KL between both sides that is high from the first step on, and below the bound of every step."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self.over = False
         self._first = Window(FIRST_VALUES)
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only, and only where they begin at step 0 or 1."""
-        if self._settled:
+        if self.over:
             return None
         late = not self._first and (point.step is None or point.step > 1)
         if late or not KL_AT_START < abs(point.value) < LEVELS[_CORR + "kl"].high:
-            self._settled = True
+            self.over = True
             return None
         self._first.push(abs(point.value))
         if not self._first.full:
             return None
-        self._settled = True
+        self.over = True
         return found(
             PROBLEM, LEVEL, confidence=LIKELY, metric=point.name, value=f"{self._first.median:.3g}",
             bound=f"{KL_AT_START:g}", count=len(self._first), step=step_text(point.step), **sighting(point),
         )  # fmt: skip
-
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over."""
-        return self._settled
 
 
 #: Miles' diffusion trainer compares what both sides' models put out: exactly 0 where their kernels are the same, before
@@ -164,26 +162,26 @@ class SidesPartWithTheFirstUpdate:
     """Outputs that are equal to the last bit at first, and never again: the kernels are the same, the weights not."""
 
     def __init__(self) -> None:
-        self._settled = False
+        self.over = False
         self._values: list[float] = []
 
     def update(self, point: Point) -> Optional[Finding]:
         """Judge the first values only."""
-        if self._settled:
+        if self.over:
             return None
         equal = point.value == 0
         if not math.isfinite(point.value) or equal == bool(self._values):
-            self._settled = True  # no equality at first, or equal again
+            self.over = True  # no equality at first, or equal again
             return None
         self._values.append(point.value)
         if len(self._values) <= BEHIND:
             return None
-        self._settled = True
+        self.over = True
         return found(
             PROBLEM, PARTED, confidence=LIKELY, metric=point.name, value=f"{self._values[-1]:.3g}", count=BEHIND,
             step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
-        """Take every row in once the beginning is over, and rows that tell no such figure."""
-        return self._settled or not stretch[_OUTPUTS].values
+        """Take rows in that tell no such figure."""
+        return not stretch[_OUTPUTS].values

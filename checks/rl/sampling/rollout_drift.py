@@ -122,8 +122,9 @@ class SteadyClimb:
             value=f"{now:.2g}", step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
-    def calm(self, _stretch: Stretch) -> bool:
-        """Take every row in once the climb has paused."""
+    @property
+    def over(self) -> bool:
+        """Whether the climb has paused, or was told."""
         return self._climb.over
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import found
-from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.verl_settings import ROLLOUT, Verl, place_settings, verl_of
+from doctor.catalogue.finding import LIKELY, Finding, found
+from doctor.catalogue.settings import place_of, whole
+from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.shared.verl_settings import ENTRY, ROLLOUT, Verl, place_settings, verl_of
 from doctor.catalogue.words import words_of
 from doctor.facts.launch import Launch
 from doctor.facts.packages import Packages
@@ -27,7 +28,7 @@ def grpo_of_one(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
     """Rollouts of several turns or tools do not change the number of answers."""
     verl = verl_of(verl_config, packages, launch)
     if not isinstance(verl, Verl):
-        yield from verl
+        yield from _written(verl_config) or verl
         return
     if verl.value(ESTIMATOR) != "grpo" or verl.number(ROLLOUT + "n") != 1:
         return
@@ -42,3 +43,19 @@ def grpo_of_one(verl_config: VerlConfig, packages: Packages, launch: Launch) -> 
         commands=(f"{ROLLOUT}n=8",),
         evidence=verl.quoted(ESTIMATOR, ROLLOUT + "n"),
     )
+
+
+def _written(config: VerlConfig) -> list[Finding]:
+    """What the user's own settings say, where no release tells the rest."""
+    estimator, answers = config.get(ESTIMATOR), config.get(ROLLOUT + "n")
+    if config.entry != ENTRY or estimator is None or answers is None:
+        return []
+    others = any(name.startswith(("distillation.", "trainer.val_only")) for name in (*config.overrides, *config.base))
+    if others or estimator.value != "grpo" or whole(answers.value) != 1:
+        return []
+    return [
+        found(
+            PROBLEM, MESSAGE, confidence=LIKELY, where=place_of(answers, estimator), commands=(f"{ROLLOUT}n=8",),
+            evidence=(proof(estimator), proof(answers)),
+        )
+    ]  # fmt: skip

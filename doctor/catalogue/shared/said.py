@@ -4,7 +4,9 @@ A condition is a key, a relation and a value. Keys: a setting of the command, it
 `world.*`, `model.*`, `dataset.*` and `gpus.*` of these facts, `trainer`, `trains_with` its configuration's class,
 `trainer_origin` and `trains_with_origin` their full names, `trainer.NAME` a keyword of its call, `load.NAME` one of the
 model's, `lora.NAME`, `option.NAME` of the launcher, `accelerate.KEY` and `deepspeed.KEY` of their files, `env.NAME` a
-variable, `launch`, `subcommand`, `command` as it is typed, `framework`, `script.imports`.
+variable, `launch`, `subcommand`, `command` as it is typed, `framework`, `script.imports`. `meant.MEANING` is the
+setting that means this in whatever framework trains (`doctor.catalogue.shared.dialects`); `meant.program`,
+`meant.method`, `meant.learns_from`, `meant.of_groups`, `meant.adapter` and `meant.adam` tell of the run itself.
 
 Relations: `=`, `!=` (also where nobody said it), `>`, `<`, `~` (a pattern), `in` (one of a list), `has` (a list holds
 it), `set` (somebody said it, and not None), `unset` (nobody did). A value may itself be a key of `world.`.
@@ -32,6 +34,8 @@ Condition = tuple[str, str, Any]
 RELATIONS = frozenset({"=", "!=", ">", "<", "~", "in", "has", "set", "unset"})
 #: relations of which a value of None says that nobody set anything, and those that hold then
 _OF_PRESENCE, _ABSENT = frozenset({"set", "unset"}), frozenset({"unset", "!="})
+#: before a meaning
+MEANT = "meant."
 #: what stands on the command line, in variables and in files of keys is read whole, whatever a script computes
 _READ_WHOLE = ("option.", "env.", "accelerate.", "deepspeed.")
 
@@ -44,15 +48,19 @@ class Said:
         settings: by name, in full or, where a name has no dot, by its last part.
         others: what else is known, by key; None: not known.
         whole: whether an absence among the settings proves that nobody said it.
+        meant: settings by what they mean.
 
     """
 
     settings: Mapping[str, Observed]
     others: Mapping[str, object] = field(default_factory=dict)
     whole: bool = True
+    meant: Mapping[str, Observed] = field(default_factory=dict)
 
     def setting(self, key: str) -> Observed | None:
         """The setting of a key."""
+        if key.startswith(MEANT):
+            return self.meant.get(key.removeprefix(MEANT))
         if key in self.settings:
             return self.settings[key]
         ends = (each for name, each in self.settings.items() if name.rpartition(".")[2] == key)

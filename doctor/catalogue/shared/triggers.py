@@ -16,8 +16,10 @@ from doctor.base.opened import is_open
 from doctor.base.record import record
 from doctor.catalogue.check import Judgement
 from doctor.catalogue.finding import LIKELY, Confidence, Finding, Message, Skip, Where, found
+from doctor.catalogue.problem import Severity
 from doctor.catalogue.settings import place_of
-from doctor.catalogue.shared.said import Condition, Said, others_of, settings_of
+from doctor.catalogue.shared.recipes import Recipe, recipe_of
+from doctor.catalogue.shared.said import MEANT, Condition, Said, others_of, settings_of
 from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.words import LOG, MAIN, ProblemWords
 from doctor.facts.accelerate_config import AccelerateConfig
@@ -31,8 +33,12 @@ from doctor.facts.packages import Packages
 from doctor.facts.script import Script
 from doctor.facts.training import Training
 
-#: in `values`: what follows is a key, whose value is said; a hole of the idiom; a distribution, whose release is
-_KEY, _HOLE, _RELEASE = "=", "$", "=package."
+#: a model below this learns at greater rates than usual ones: the smallest of GPT-3's table has 125 million parameters,
+#: and ten times the rate of the largest (https://arxiv.org/abs/2005.14165, table 2.1)
+TINY = 100_000_000
+#: in `values`: what follows is a key, whose value is said; a key, whose setting's own name is; a hole of the idiom; a
+#: distribution, whose release is
+_KEY, _NAME, _HOLE, _RELEASE = "=", "@", "$", "=package."
 _NOT_READ = "not all arguments could be read without running the script"
 
 
@@ -45,9 +51,10 @@ class Trigger:
         conditions: all hold.
         code: idiom of `doctor.data.idioms` that the script holds; "" for none.
         message: name of what is said; "" for the problem's `main`, else its `log`.
-        values: brace of the message -> text, "=KEY" for what is said under a key, "$HOLE" for a hole of the idiom,
-            "=package.NAME" for a release.
+        values: brace of the message -> text, "=KEY" for what is said under a key, "@KEY" for the name of the setting
+            that says it, "$HOLE" for a hole of the idiom, "=package.NAME" for a release.
         confidence: how sure it is.
+        severity: of what is found; "" for the problem's own.
 
     """
 
@@ -57,6 +64,7 @@ class Trigger:
     message: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     confidence: Confidence = LIKELY
+    severity: str = ""
 
 
 @record
@@ -120,7 +128,9 @@ def said_of(facts: Mapping[str, Any]) -> Said:
     launch: Launch = facts["launch"]
     training: Training | None = facts["training"]
     script: Script | None = facts["script"]
+    recipe = recipe_of(launch, training, facts["verl"], facts["framework"])
     others = {
+        **_of_recipe(recipe),
         **others_of(facts["world"], training, facts["framework"], facts["model"], script),
         **_of_command(launch, training),
         **_of_facts(facts["model"], facts["dataset"], facts["gpus"], facts["environment"]),
@@ -130,7 +140,16 @@ def said_of(facts: Mapping[str, Any]) -> Said:
         **_parts(launch, training, facts["accelerate"], facts["deepspeed"]),
     }
     whole = training is None or training.complete
-    return Said(settings, others, whole)
+    return Said(settings, others, whole, recipe.settings if recipe is not None else {})
+
+
+def _of_recipe(recipe: Recipe | None) -> dict[str, object]:
+    if recipe is None:
+        return dict.fromkeys(map(MEANT.__add__, ("program", "method", "learns_from", "of_groups", "adapter", "adam")))
+    return {
+        MEANT + "program": recipe.program, MEANT + "method": recipe.method, MEANT + "learns_from": recipe.learns_from,
+        MEANT + "of_groups": recipe.of_groups, MEANT + "adapter": recipe.adapter, MEANT + "adam": recipe.adam,
+    }  # fmt: skip
 
 
 def triggers_of(words: ProblemWords) -> Iterator[Trigger]:
@@ -139,7 +158,7 @@ def triggers_of(words: ProblemWords) -> Iterator[Trigger]:
         yield Trigger(
             each.get("when", {}), tuple((key, relation, wanted) for key, relation, wanted in each.get("if", ())),
             each.get("code", ""), each.get("message", ""), each.get("values", {}),
-            Confidence(each.get("confidence", LIKELY)),
+            Confidence(each.get("confidence", LIKELY)), each.get("severity", ""),
         )  # fmt: skip
 
 
@@ -171,6 +190,7 @@ def _told(words: ProblemWords, trigger: Trigger, seen: _Seen) -> Finding:
         where = Where(file=idiom.source, line=idiom.line)
     return found(
         words.problem, _message(words, trigger), where=where, confidence=trigger.confidence,
+        severity=Severity(trigger.severity) if trigger.severity else None,
         evidence=(*quoted(*proofs), *((idiom,) if idiom is not None else ()), *versions),
         commands=tuple(each for each in words.commands if "{" not in each), links=words.links, **values,
     )  # fmt: skip
@@ -184,6 +204,9 @@ def _message(words: ProblemWords, trigger: Trigger) -> Message:
 def _filled(text: str, seen: _Seen, idiom: Observed | None) -> str:
     if text.startswith(_HOLE) and idiom is not None:
         return str(idiom.value.get(text[1:], ""))
+    if text.startswith(_NAME):
+        named = seen.said.setting(text[1:])
+        return named.name if named is not None else ""
     if not text.startswith(_KEY):
         return text
     if text.startswith(_RELEASE) and seen.packages is not None:
@@ -227,6 +250,7 @@ def _of_facts(
         "model.type": model.model_type if model is not None else None,
         "model.own_code": model.own_code if model is not None else None,
         "model.quantization": model.quantization if model is not None else None,
+        "model.tiny": model is not None and model.parameters is not None and model.parameters < TINY,
         "dataset.columns": columns, "dataset.prompt": dataset.prompt_kind if dataset is not None else None,
         "gpus.count": len(gpus.gpus) if gpus is not None else None,
     }  # fmt: skip

@@ -87,6 +87,7 @@ class Marks:
         progress: where the last lines of progress stand, by source; `steps`: (done, all) of the main bar's last state.
         served: whether a server answered.
         written: whether the last bar of a log is a full one of writing, as of a model at its end.
+        full: what the last bar counted to, where it is full; 0 where none is.
 
     """
 
@@ -96,6 +97,7 @@ class Marks:
     steps: tuple[int, int] | None = None
     served: bool = False
     written: bool = False
+    full: int = 0
     folded: Line | None = None
 
     def feed(self, line: Line) -> None:
@@ -137,6 +139,7 @@ class Marks:
             # a short bar that is full may be an evaluation's: it is no end while a longer one is short of its own
             longer = (each for each in drawn if each[1] > drawn[0][1] <= drawn[0][0])
             self.steps = next(longer, drawn[0])
+            self.full = drawn[0][1] if drawn[0][0] >= drawn[0][1] else 0
 
     def went_on(self, line: Line) -> bool:
         """Whether its source shows progress after a line."""

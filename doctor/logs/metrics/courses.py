@@ -58,6 +58,13 @@ _TIMES = later(r"(?i)\b(?:(?P<twice>twice|double)|(?P<half>half)|(?P<n>\d{1,3}) 
 FACTOR = 1.5
 
 
+def _total(case: Case, found: Mapping[str, Course]) -> int | None:
+    """Steps of the run: by the bar that is full at the last step, even where one of a run before it counts to more."""
+    if case.marks.full and any(each.last_step == case.marks.full for each in found.values()):
+        return case.marks.full
+    return (case.marks.steps or (0, None))[1]
+
+
 def judged(
     case: Case, live: Live, total: int | None, entries: Mapping[str, Entry], laws: str = "of_courses"
 ) -> tuple[tuple[Finding, ...], tuple[Crashed, ...]]:
@@ -70,7 +77,7 @@ def judged(
     if not (found or short):
         return (), ()
     try:
-        total = total if total is not None else (case.marks.steps or (0, None))[1]
+        total = _total(case, found) if total is None else total
         words = _words(case) if short else ""
         courses = Courses(
             found, settings_of(case), total, tuple(compared(case, found)), excerpt, _versions(case), words, live.anew

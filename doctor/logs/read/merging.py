@@ -97,6 +97,7 @@ def _marks(case: Case, mine: Case, place: _Place) -> None:
     marks.steps = others.steps or marks.steps
     marks.served = marks.served or others.served
     marks.written = marks.written or others.written
+    marks.full = others.full or marks.full
 
 
 class _Place:

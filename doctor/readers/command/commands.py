@@ -6,14 +6,9 @@ import os
 from pathlib import Path
 
 from doctor.base.fact import Context, Unavailable, fact
-from doctor.facts.commands import Command, Commands
+from doctor.facts.commands import NAMES, Command, Commands
 from doctor.facts.launch import Launch
 from doctor.readers.command import programs
-
-NAMES = (
-    "accelerate", "torchrun", "deepspeed", "trl", "vllm", "ray", "trinity", "python", "python3", "pip", "uv", "ninja",
-    "ds_report", "huggingface-cli", "hf", "pdsh",
-)  # fmt: skip
 
 
 @fact()

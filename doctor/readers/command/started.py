@@ -34,6 +34,8 @@ _NOTEBOOKS = {"jupyter": ("nbconvert", "execute", "run"), "papermill": ()}
 _TRAINS = ".train("
 #: of a script that trains, by its own calls or those of a library
 _TRAINING = later(r"\btrain\w*\(|backward\(|Trainer\b|\.fit\(|\.initialize\(|\brun_\w+\(|\bmain\w*\(\w")
+#: a file of data or settings that a script's code names
+_OF_DATA = later(r"[\"']([\w./\-]{1,120}\.(?:jsonl?|csv|tsv|parquet|arrow|ya?ml|toml))[\"']")
 #: programs of frameworks that train by their subcommand `train`
 _FRAMEWORKS = frozenset({"llamafactory-cli", "lmf", "axolotl", "oumi"})
 _SHEBANGS = ("bash", "sh", "zsh", "dash", "ksh")
@@ -249,7 +251,8 @@ class Opener:
         others = [each for each in launches if each is not best and each.kind != "unknown" and each.argv != best.argv]
         unclear = [*best.unclear, *(_other(each) for each in others[:4])]
         beside = tuple(map(_beside, others[:_MOST_BESIDE]))
-        return replace(best, unclear=tuple(dict.fromkeys(unclear)), beside=(*beside, *best.beside))
+        made = (*best.made, *_quoted_by(launches[: launches.index(best)]))
+        return replace(best, unclear=tuple(dict.fromkeys(unclear)), beside=(*beside, *best.beside), made=made)
 
     def _one(self, state: Unwrapped, started: Started) -> Launch | None:
         if not started.words or started.stdin is not None:
@@ -270,6 +273,7 @@ class Opener:
             read_from=(place, *launch.read_from),
             unclear=(*launch.unclear, *_unclear(started)),
             cut=started.cut or launch.cut,
+            made=(*started.made, *launch.made),
         )
 
     def _again(self, inner: Unwrapped, words: list[str], folder: str | None) -> Launch:
@@ -304,6 +308,14 @@ def _of_framework(launch: Launch) -> bool:
     """`llamafactory-cli train` and its kin, which are known by the names of their settings alone."""
     words = [os.path.basename(each) for each in launch.argv[:2]]  # noqa: PTH119 - a word
     return len(words) == 2 and words[0] in _FRAMEWORKS and words[1] == "train"
+
+
+def _quoted_by(launches: list[Launch]) -> Iterator[str]:
+    """Files of data and settings that Python scripts which run before name in their code."""
+    for launch in launches:
+        text = _text(launch.script) if launch.script and launch.script.endswith(".py") else None
+        for name in dict.fromkeys(_OF_DATA.findall(text or "")):
+            yield os.path.normpath(os.path.join(launch.folder, name))  # noqa: PTH118
 
 
 def _beside(launch: Launch) -> Beside:

@@ -27,9 +27,10 @@ PRESETS = {
 
 #: arguments of its own that checks ask for
 JUDGED = (
-    "beta", "columns", "config", "custom_dataset_info", "custom_register_path", "external_plugins", "plugin",
-    "quant_bits", "quant_method", "ref_model", "reward_funcs", "rlhf_type", "sft_type", "teacher_model",
-    "teacher_model_server", "train_type", "truncation_strategy", "tuner_type", "use_liger_kernel", "use_ray",
+    "beta", "columns", "config", "custom_dataset_info", "custom_register_path", "external_plugins", "kl_coef",
+    "max_completion_length", "plugin", "quant_bits", "quant_method", "ref_model", "reward_funcs", "rlhf_type",
+    "sft_type", "teacher_model", "teacher_model_server", "temperature", "top_k", "train_type", "truncation_strategy",
+    "tuner_type", "use_liger_kernel", "use_ray",
 )  # fmt: skip
 
 #: its word for the way to train: of 4.x, 3.x, 2.x

@@ -9,6 +9,7 @@ from typing import Any
 from doctor.base.evidence import Observed
 from doctor.base.fact import NO_COMMAND, Context, DoesNotApply, Unavailable, fact
 from doctor.base.record import replace
+from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
 from doctor.facts.script import Script
 from doctor.facts.training import Training
@@ -18,7 +19,9 @@ _OTHERS = {"verl": "veRL", "trinity": "Trinity-RFT"}
 
 
 @fact(about="command")
-def collect(context: Context, launch: Launch, script: Script | None) -> Training:
+def collect(
+    context: Context, launch: Launch, script: Script | None, framework_config: FrameworkConfig | None = None
+) -> Training:
     """Read what the launch command trains.
 
     Raises:
@@ -27,6 +30,10 @@ def collect(context: Context, launch: Launch, script: Script | None) -> Training
     """
     if not context.argv and launch.kind == "unknown":
         raise Unavailable(NO_COMMAND)
+    if framework_config is not None and framework_config.framework == "llamafactory" and framework_config.files:
+        from doctor.readers.command.training_llamafactory import of_llamafactory
+
+        return of_llamafactory(framework_config, {**context.environ, **launch.environment})
     if not launch.trains:
         raise DoesNotApply("the command starts no training")
     if launch.kind in _OTHERS:
@@ -40,6 +47,8 @@ def collect(context: Context, launch: Launch, script: Script | None) -> Training
     folder = launch.folder or str(context.cwd)
     if launch.kind == "trl":
         return _with_absent_data(training_command.of_trl(launch, folder), folder)
+    if script is None and framework_config is not None:
+        raise DoesNotApply(f"the command trains with {framework_config.framework}")
     if script is None:
         raise Unavailable("the command names no script that can be read")
     if script.broken is not None:

@@ -20,7 +20,8 @@ from doctor.readers.command import swift
 
 #: arguments of Transformers and TRL that ms-swift hands on as they are
 _SAME = (
-    "bf16", "fp16", "ddp_timeout", "generation_batch_size", "gradient_accumulation_steps", "num_generations", "optim",
+    "bf16", "fp16", "ddp_timeout", "generation_batch_size", "gradient_accumulation_steps", "learning_rate",
+    "num_generations", "optim",
     "output_dir", "per_device_eval_batch_size", "per_device_train_batch_size", "report_to", "save_only_model",
     "save_total_limit", "steps_per_generation", "use_vllm", "vllm_gpu_memory_utilization", "vllm_mode",
     "vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_tensor_parallel_size",

@@ -8,7 +8,7 @@ from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpus
 from doctor.facts.launch import Launch
-from doctor.facts.training import Training
+from doctor.facts.training import LLAMAFACTORY, Training
 from doctor.facts.visible import visible
 from doctor.facts.world import World
 
@@ -31,7 +31,7 @@ def collect(
         Unavailable: the command starts no training.
 
     """
-    if not launch.trains:
+    if not launch.trains and (training is None or training.config_origin != LLAMAFACTORY):
         if launch.not_understood:
             raise Unavailable(launch.not_understood)
         raise DoesNotApply("the command starts no training")
@@ -56,6 +56,8 @@ def collect(
         "python": world_others.python_world,
         "swift": world_others.swift_world,
     }
+    if not launch.trains:
+        return World(**world_others.llamafactory_world(asked))
     if launch.kind not in rules:  # veRL and Trinity-RFT: Ray places the processes
         shown = asked.variables.get("CUDA_VISIBLE_DEVICES")
         return World(machines=None, **gpus_left(asked, shown, "CUDA_VISIBLE_DEVICES"))

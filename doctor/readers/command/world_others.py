@@ -1,6 +1,7 @@
-"""How many processes torchrun, `deepspeed`, `swift` and plain Python make.
+"""How many processes torchrun, `deepspeed`, `swift`, `llamafactory-cli` and plain Python make.
 
-torch/distributed/run.py, deepspeed/launcher/runner.py, swift/cli/main.py. veRL and Trinity-RFT have Ray make theirs.
+torch/distributed/run.py, deepspeed/launcher/runner.py, swift/cli/main.py, llamafactory/launcher.py. veRL and
+Trinity-RFT have Ray make theirs.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from doctor.base.evidence import Observed
 from doctor.base.fact import BrokenFile, Unavailable
 from doctor.base.record import replace
 from doctor.readers.command import swift
+from doctor.readers.command.training_llamafactory import enabled
 from doctor.readers.command.world_parts import Asked, gpus_left, number, text, to_come, trainers_backend
 from doctor.readers.files.text import read_text
 
 _DEEPSPEED_PORT = 29500
 _HOSTFILE = "/job/hostfile"
-#: variables that ms-swift hands to torchrun
-_SWIFT = ("NPROC_PER_NODE", "MASTER_PORT", "NNODES", "NODE_RANK", "MASTER_ADDR")
+#: variables that ms-swift and LLaMA-Factory hand to torchrun
+_FOR_TORCHRUN = ("NPROC_PER_NODE", "MASTER_PORT", "NNODES", "NODE_RANK", "MASTER_ADDR")
 
 
 def torchrun_world(asked: Asked) -> dict[str, Any]:
@@ -256,14 +258,8 @@ def swift_world(asked: Asked) -> dict[str, Any]:
     """
     if reason := swift.unreadable(asked.launch):
         raise Unavailable(reason)
-    variables = swift.variables_of(asked.launch, asked.variables)
-    options = {
-        name.lower(): Observed.written(name, variables[name], True, variables[name])
-        for name in _SWIFT
-        if name in variables
-    }
-    asked = replace(asked, variables=variables, options=options)
-    through_torchrun = {"nproc_per_node", "nnodes"} & options.keys()
+    asked = _with_torchruns(replace(asked, variables=swift.variables_of(asked.launch, asked.variables)))
+    through_torchrun = {"nproc_per_node", "nnodes"} & asked.options.keys()
     fields = torchrun_world(asked) if through_torchrun else python_world(asked)
     preset = swift.preset_of(asked.launch)
     if preset is not None:
@@ -272,3 +268,30 @@ def swift_world(asked: Asked) -> dict[str, Any]:
             "backend": "deepspeed", "zero_stage": stage, "offload_optimizer": optimizer, "offload_param": parameters
         }  # fmt: skip
     return fields
+
+
+def _with_torchruns(asked: Asked) -> Asked:
+    """The same with torchrun's options as variables give them."""
+    given = {name: asked.variables[name] for name in _FOR_TORCHRUN if name in asked.variables}
+    options = {name.lower(): Observed.written(name, value, True, value) for name, value in given.items()}
+    return replace(asked, options=options)
+
+
+# LLaMA-Factory -------------------------------------------------------------------------------------------------------
+
+
+def llamafactory_world(asked: Asked) -> dict[str, Any]:
+    """Fields of World: torchrun with a process for each GPU, one process where there is one GPU or Ray has been asked.
+
+    https://github.com/hiyouga/LlamaFactory/blob/ff6d4d12eeb035d6ce06805a5733dd7b29f2ac30/src/llamafactory/launcher.py
+    """
+    on = {name for name in ("FORCE_TORCHRUN", "USE_RAY", "USE_KT") if enabled(asked.variables.get(name))}
+    asked = _with_torchruns(asked)
+    count = asked.visible_count
+    if "FORCE_TORCHRUN" in on or (count is not None and count > 1 and not on):
+        every = {} if count is None else {"nproc_per_node": Observed.written("nproc_per_node", count)}
+        fields = torchrun_world(replace(asked, options={**every, **asked.options}))
+        known = count is not None or "nproc_per_node" in asked.options
+        return fields if known else {**fields, "processes": None, "local_processes": None}
+    fields = python_world(replace(asked, options={}))
+    return fields if count is not None and not on else {**fields, "processes": None, "local_processes": None}

@@ -39,7 +39,7 @@ def collect(
         Unavailable: none is named, or the script computes it.
 
     """
-    if not launch.trains:
+    if not launch.trains and training is None:
         raise DoesNotApply("the command starts no training")
     if swift.is_swift(launch) and (preset := swift.preset_of(launch)) is not None:
         raise Unavailable(f"`{preset}` is a DeepSpeed configuration inside ms-swift, which was not read")

@@ -30,7 +30,8 @@ MODULES = (
     "bitsandbytes", "ray", "verl", "trinity", "xformers", "flashinfer", "wandb", "tensorboard", "tensorboardX",
     "mlflow", "trackio", "swanlab", "doctor", "pynvml", "triton", "tokenizers", "huggingface_hub", "safetensors",
     "numpy", "liger_kernel", "unsloth", "sglang", "apex", "hydra", "omegaconf", "packaging", "yaml",
-    "math_verify", "latex2sympy2_extended", "swift",
+    "math_verify", "latex2sympy2_extended", "swift", "llamafactory", "openrlhf", "axolotl", "oumi", "skyrl_train",
+    "areal",
 )  # fmt: skip
 
 #: first line of `monitors/inject/sitecustomize.py` and `fixes/vllm_server/sitecustomize.py`

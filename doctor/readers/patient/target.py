@@ -219,10 +219,10 @@ def _first_on_path(launch: Launch | None, cwd: Path, environ: Mapping[str, str])
     """Folder that Python itself puts first on the path of the training process."""
     if launch is None or environ.get("PYTHONSAFEPATH"):
         return None
-    if launch.script:
-        return str(Path(os.path.realpath(cwd / launch.script)).parent)
     module = launch.option("module")
-    return str(cwd) if launch.module or (module is not None and module.value) else None
+    if launch.module or (module is not None and module.value):
+        return str(cwd)  # also where the module's file was found, and is read as the script
+    return str(Path(os.path.realpath(cwd / launch.script)).parent) if launch.script else None
 
 
 # Asking --------------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
 _MOST_TURNS = 64
 _DEEPEST = 12
+_MOST_MADE = 300
+_LONGEST_NAME = 200
 Read = Callable[[str], Optional[str]]
 
 
@@ -45,6 +47,7 @@ class Started:
         certain: False within a branch or loop that may not be taken.
         stdin: text of a here-document.
         cut: where the shell ends it before its last line as written.
+        made: files and folders, in full, that commands before it write or are told of.
 
     """
 
@@ -56,6 +59,7 @@ class Started:
     certain: bool = True
     stdin: str | None = None
     cut: Cut | None = None
+    made: tuple[str, ...] = ()
 
 
 class _End(Exception):  # noqa: N818 - `exit`, which ends the reading
@@ -76,6 +80,8 @@ def _parser() -> Any:
 #: https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES
 _OF_TASKS = ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURMD_NODENAME", "SLURM_TASK_PID", "SLURM_GTIDS")
 _TEXT_OPTION = later(r"-[a-z]*c")
+#: names of files in a program that stands in the script itself
+_QUOTED = later(r"[\"']([\w./\-]{1,120}[./][\w\-]{1,60})[\"']")
 _NAME = later(rb"[A-Za-z_]\w*")
 
 
@@ -128,6 +134,7 @@ class _Reader:
         self.read = read
         self.found: list[Started] = []
         self.functions: dict[str, Node] = {}
+        self.made: dict[str, None] = {}
         self.depth = 0
         self.source = b""
 
@@ -428,6 +435,9 @@ class _Reader:
             text = "" if content is None else text_of(content) if quoted else one_word(content, self.scope)
         target = node.named_children[0]
         answer = self.statement(target, certain=certain, stdin=text)
+        for child in node.named_children:
+            if child.type == "file_redirect" and text_of(child.children[0]).startswith((">", "&>")):
+                self._note_made([one_word(child.named_children[-1], self.scope)])
         for child in body.named_children if body is not None else ():  # `cat <<EOF | command`
             if child.type in {"pipeline", "command"}:
                 self.statement(child, certain=certain)
@@ -470,10 +480,17 @@ class _Reader:
         if self._in_shell(front, words, line, certain):
             return None
         where = (self.scope.folder, self.file, line)
-        self.found.append(
-            Started((*front, *words), tuple(sorted(self.scope.environment().items())), *where, certain, stdin)
-        )
+        environment = tuple(sorted(self.scope.environment().items()))
+        self.found.append(Started((*front, *words), environment, *where, certain, stdin, made=tuple(self.made)))
+        self._note_made(words[1:], stdin)
         return None
+
+    def _note_made(self, words: list[str], stdin: str | None = None) -> None:
+        """What a command may write: where its output goes, what it is told of, and what a text that it runs quotes."""
+        for word in [*words, *_QUOTED.findall(stdin or "")]:
+            name = word.rpartition("=")[2]
+            if len(self.made) < _MOST_MADE and 0 < len(name) < _LONGEST_NAME and name[0] != "-" and not unknown(name):
+                self.made[os.path.normpath(os.path.join(self.scope.folder, name))] = None  # noqa: PTH118
 
     def _in_shell(self, front: list[str], words: list[str], line: int, certain: bool) -> bool:
         """`srun bash -c '...'`: the commands of the text, in a shell of its own that has what is exported."""

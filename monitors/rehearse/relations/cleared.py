@@ -62,6 +62,7 @@ def _clearing(owner: Any) -> None:
     _Loop.version = version if _Loop.version in (-1, version) else -2
 
 
+@journal.shielded
 def backward() -> None:
     """A backward pass is about to begin."""
     _Loop.backwards += 1

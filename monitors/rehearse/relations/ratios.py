@@ -31,12 +31,14 @@ class Looked:
     answered: ClassVar[set[int]] = set()
 
 
+@journal.shielded
 def generated(model: Any) -> None:
     """A model of this process generates: what is trained on may be its own answers."""
     Looked.generated = True
     Looked.answered.add(id(next(model.parameters(), None)))
 
 
+@journal.shielded
 def trains(model: Any) -> None:
     """A model trains: of answers that another one gave, the old probabilities are that one's."""
     if id(next(model.parameters(), None)) not in Looked.answered:

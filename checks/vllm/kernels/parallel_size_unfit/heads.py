@@ -8,8 +8,11 @@ from doctor.catalogue.finding import Finding, found
 from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.engine_gpus import colocated_parallel, overridden
 from doctor.catalogue.shared.proofs import proof
+from doctor.catalogue.shared.recipes import recipe_of
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
+from doctor.facts.framework_config import FrameworkConfig
+from doctor.facts.launch import Launch
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.serving import Serving
@@ -27,6 +30,8 @@ KEYS = TOML["keys"]
 #: model types whose vLLM implementation divides or copies key-value heads evenly, each read in 0.8.5 and 0.33.0
 DIVIDED_KEYS = {"llama", "qwen2", "qwen3", "mistral"}
 LARGEST = 64
+#: frameworks whose settings are options; those of the others are keys
+OPTIONS = {"openrlhf"}
 ENGINE = "actor_rollout_ref.rollout."
 
 
@@ -90,6 +95,16 @@ def rollout_heads(model: Model, verl_config: VerlConfig | None) -> Judgement:
     if name is None or name.value == "vllm":
         key = ENGINE + "tensor_model_parallel_size"
         yield from _judged(model, verl_config.get(key), f"{key}=")
+
+
+@check(PROBLEM)
+def engine_heads(model: Model, framework_config: FrameworkConfig | None, launch: Launch | None) -> Judgement:
+    """The engine of another framework, by its own name for the size."""
+    recipe = recipe_of(launch, None, None, framework_config)
+    setting = recipe.settings.get("tensor_parallel") if recipe is not None else None
+    if setting is not None and framework_config is not None:
+        typed = framework_config.framework in OPTIONS
+        yield from _judged(model, setting, f"--{setting.name} " if typed else f"{setting.name}=")
 
 
 def explain(hits: Hits) -> Finding | None:

@@ -293,14 +293,35 @@ def _padding_in_labels(script: Script) -> Iterator[Met]:
         for word in ("-100", "ignore_index", "DataCollator", "data_collator", "masked_fill", "loss_mask")
     ):
         return
+    yield from _padding_given_as_labels(script)
     for (_, name), defined in script.values.program.definitions.items():
         for each in defined:
             if each.key != "labels" or not each.weak or each.value is None or not _copies(each, name):
                 continue
             nodes = script.values.made_of(each.value)
             if any(isinstance(at.node, ast.Call) and _pads(at.node) for at in nodes):
-                yield Met("padding_in_labels", each.value, {"name": name})
+                yield Met("padding_in_labels", each.value, {"labels": f'{name}["labels"]'})
                 return
+
+
+def _padding_given_as_labels(script: Script) -> Iterator[Met]:
+    """`model(input_ids=ids, labels=ids)` in a loop of its own, with a tokenizer that fills up each row."""
+    calls = script.values.program.calls
+    if not any(_pads(each) and (_fills_up(each) or _pads_several(each)) for each in calls):
+        return
+    if not any(list(losses(events)) for events in script.runs):
+        return
+    for call in calls:
+        given = {each.arg: ast.unparse(each.value) for each in call.keywords if each.arg}
+        ids = given.get("input_ids", ast.unparse(call.args[0]) if call.args else "")
+        if ids and given.get("labels") in {ids, f"{ids}.clone()"} and script.roles.is_forward(call):
+            yield Met("padding_in_labels", call, {"labels": f"labels={ids}"})
+            return
+
+
+def _fills_up(call: ast.Call) -> bool:
+    """Whether a tokenizer fills each text up to one length, whatever stands beside it."""
+    return any(each.arg == "padding" and getattr(each.value, "value", None) == "max_length" for each in call.keywords)
 
 
 def _copies(definition: Definition, name: str) -> bool:
