@@ -22,6 +22,7 @@ class Dataset:
         prompt_kind: "text", "conversation" (list of role/content) or "other".
         prompt_column: the column taken for the prompt (veRL's `data.prompt_key`).
         processed: the script changes the rows before the trainer gets them, so that its columns may be others.
+        extremes: of parquet, column of text -> its smallest and its largest text, which are in it.
 
     """
 
@@ -39,3 +40,4 @@ class Dataset:
     missing_in: Mapping[str, int] = field(default_factory=dict)
     prompt_column: str = "prompt"
     processed: bool = True
+    extremes: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ class VerlConfig:
 
     `base_path`: the user's own YAML, when one is named and was found. `absent`: settings that name local files which
     this machine does not have. `nameless`: settings that name an object which the file that is set beside them does not
-    define.
+    define. `sources`: texts that scripts which run before write into the column `data_source` of rows.
     """
 
     entry: str  # module: verl.trainer.main_ppo
@@ -28,6 +28,7 @@ class VerlConfig:
     base_path: str | None = None
     absent: tuple[Observed, ...] = ()
     nameless: tuple[Observed, ...] = ()
+    sources: tuple[Observed, ...] = ()
 
     def get(self, key: str) -> Observed | None:
         """The user's setting of a dotted key: override first, then their own YAML."""

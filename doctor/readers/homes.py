@@ -21,6 +21,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "dataset",
         "deepspeed_config",
         "framework_config",
+        "llamafactory_data",
         "model",
         "trinity_config",
         "verl_config",

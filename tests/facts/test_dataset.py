@@ -91,6 +91,7 @@ def test_parquet_by_its_footer(tmp_path: Path) -> None:
     found = collected(str(PARQUET), tmp_path)
     assert (found.rows, found.rows_read) == (7, 0)
     assert found.columns == ("data_source", "prompt", "reward_model", "index")  # nested ones count once
+    assert found.extremes == {"data_source": ("gsm8k", "gsm8k")}
 
 
 @pytest.mark.parametrize(

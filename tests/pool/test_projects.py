@@ -90,7 +90,8 @@ FRESH_CAUGHT = {
     "unsloth-engine-beside-full-training": "TRL044", "slurm-torchrun-on-one-node": "LCH029",
     "fsdp-flat-parameters-with-adapter": "FSD008", "ds-schedule-over-cosine": "DSP3770",
     "labels-of-padding": "DAT3073/padding_in_labels", "ppo-rewards-for-returns": "DAT3073/rewards_taken_for_returns",
-    "openrlhf-reward-file-without-ray": "DAT062",
+    "openrlhf-reward-file-without-ray": "DAT062", "llamafactory-pairs-not-ranked": "DAT043",
+    "verl-rows-of-no-source": "VRL024", "axolotl-grpo-without-transform": "DAT1825/axolotl_pairs",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip
 

@@ -27,6 +27,22 @@ _REFERENCE = later(r"\$\{(?:oc\.select:)?([\w.]+)(?:,([^${}]*))?\}")
 _DEEPEST = 8
 
 
+#: these hand each row to a function that is chosen by its column `data_source` (verl/workers/reward_manager/)
+_OF_ROWS = frozenset({"naive", "prime", "batch", "dapo"})
+#: what other rewards, loaders and loops of the user's own are named by
+_OWN = ("data.custom_cls.path", "reward_model.enable", "reward.reward_model.enable", "reward.reward_manager.source")
+#: a function of the user's own that scores the answers
+OWN_FUNCTIONS = ("custom_reward_function.path", "reward.custom_reward_function.path")
+
+
+def has_own_rewards(verl_config: VerlConfig) -> bool:
+    """Whether rows are loaded or scored by something else than veRL's managers of rewards, as far as that is told."""
+    manager = verl_config.get("reward_model.reward_manager") or verl_config.get("reward.reward_manager.name")
+    named = (verl_config.get(name) for name in _OWN)
+    own = any(each is not None and (not each.known or each.value not in {None, False, "register"}) for each in named)
+    return own or (manager is not None and manager.value not in _OF_ROWS)
+
+
 class _Unknown:
     """A value that cannot be told without running veRL."""
 

@@ -130,6 +130,23 @@ def read(files: list[Path], column: str, *, processed: bool) -> Dataset:
     )
 
 
+#: a larger file is not read for its first rows alone: one array of JSON is read whole
+_SMALL_BYTES = 16 << 20
+
+
+def first_rows(path: Path, most: int) -> list[Mapping[str, Any]]:
+    """The first rows of a small file, none where they cannot be read."""
+    rows: list[Mapping[str, Any]] = []
+    try:
+        if _kind(path) not in {"json", "jsonl", "csv", "tsv"} or path.stat().st_size > _SMALL_BYTES:
+            return []
+        for _, row in zip(range(most), _rows([path])):  # noqa: B905
+            rows.append(row[1])
+    except (OSError, _Spent, _Broken, Unavailable):
+        return rows
+    return rows
+
+
 def _median(lengths: list[int]) -> int | None:
     return sorted(lengths)[len(lengths) // 2] if lengths else None
 
@@ -141,13 +158,19 @@ def _kind(path: Path) -> str:
 def _read_parquet(files: list[Path], column: str, *, processed: bool) -> Dataset:
     rows = 0
     columns: tuple[str, ...] = ()
+    extremes: dict[str, tuple[str, str]] = {}
     for path in files:
         footer = parquet_footer.read(path)
         if isinstance(footer, BrokenFile):
             return Dataset(str(files[0]), columns=columns, broken=footer, prompt_column=column, processed=processed)
         rows += footer.rows
         columns = columns or footer.columns
-    return Dataset(str(files[0]), rows=rows, columns=columns, prompt_column=column, processed=processed)
+        for name, (low, high) in footer.extremes.items():
+            lowest, highest = extremes.get(name, (low, high))
+            extremes[name] = (min(low, lowest), max(high, highest))
+    return Dataset(
+        str(files[0]), rows=rows, columns=columns, prompt_column=column, processed=processed, extremes=extremes
+    )
 
 
 # --- rows ---

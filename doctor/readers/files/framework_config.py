@@ -23,10 +23,12 @@ _MODULES = (
 #: programs whose names are common words: only with the form in which prime-rl takes its files
 _OF_PRIME = frozenset({"rl", "sft", "trainer", "orchestrator", "inference"})
 _IMPORT = later(
-    r"^\s*(?:from|import)\s+(nemo_rl|areal|slime|skyrl_train|llamafactory(?=\.train|\.launcher|\.cli))\b", re.MULTILINE
+    r"^\s*(?:from|import)\s+(nemo_rl|areal|slime|skyrl_train|llamafactory(?=\.train|\.launcher|\.cli)|llmtuner)\b",
+    re.MULTILINE,
 )
 _IMPORTED = {
     "llamafactory": "llamafactory",
+    "llmtuner": "llamafactory",
     "nemo_rl": "nemo_rl",
     "areal": "areal",
     "slime": "slime",

@@ -1,15 +1,18 @@
-"""Number of rows and top-level columns of a parquet file, from its footer alone.
+"""Rows, top-level columns and extremes of columns of text of a parquet file, from its footer alone.
 
 The file ends with the footer, its length in four bytes (little-endian) and `PAR1`
 (https://parquet.apache.org/docs/file-format/). The footer is a Thrift structure in the compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md): `FileMetaData` with field 2
-`schema` (a list of `SchemaElement`: 4 `name`, 5 `num_children`) and field 3 `num_rows`
+`schema` (a list of `SchemaElement`: 4 `name`, 5 `num_children`), field 3 `num_rows` and field 4 `row_groups` (1
+`columns`, of each 3 `meta_data`: 1 `type`, 3 `path_in_schema`, 12 `statistics`: 5 `max_value`, 6 `min_value`)
 (https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +24,24 @@ _MAGIC = b"PAR1"
 _ENCRYPTED = b"PARE"
 _FOOTER_LIMIT_BYTES = 64 << 20
 _DEPTH = 16
-_SCHEMA, _ROWS, _NAME, _CHILDREN = 2, 3, 4, 5
+_SCHEMA, _ROWS, _GROUPS, _NAME, _CHILDREN = 2, 3, 4, 4, 5
+_CHUNKS, _META, _TYPE, _PATH, _STATISTICS, _MAX, _MIN = 1, 3, 1, 3, 12, 5, 6
+_BYTE_ARRAY = 6
+#: the groups of a larger footer take too long to be read
+_SMALL_FOOTER_BYTES = 128 << 10
+#: a writer may cut longer texts of its statistics off
+_LONGEST_TEXT = 64
 _BOOLEANS = {1: True, 2: False}
 _BYTE, _I16, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 4, 6, 7, 8, 9, 10, 11, 12
 
 
 @distinct
 class Footer:
-    """What a parquet file says about itself."""
+    """What a parquet file says about itself; `extremes`: column of text -> its smallest and its largest text."""
 
     rows: int
     columns: tuple[str, ...]
+    extremes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class _Malformed(Exception):  # noqa: N818 - becomes a BrokenFile
@@ -64,11 +74,29 @@ def read(path: Path) -> Footer | BrokenFile:
 
 
 def _footer(content: bytes) -> Footer:
-    fields = _Reader(content, wanted={_SCHEMA, _ROWS}).struct(0)
+    wanted = {_SCHEMA, _ROWS} | ({_GROUPS} if len(content) <= _SMALL_FOOTER_BYTES else set())
+    fields = _Reader(content, wanted=wanted).struct(0)
     schema, rows = fields.get(_SCHEMA), fields.get(_ROWS)
     if not isinstance(schema, list) or not isinstance(rows, int) or rows < 0:
         raise _Malformed
-    return Footer(rows, _columns(schema))
+    return Footer(rows, _columns(schema), _extremes(fields.get(_GROUPS)))
+
+
+def _extremes(groups: Any) -> dict[str, tuple[str, str]]:
+    """Of the columns of which each group of rows has both."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    groups = groups if isinstance(groups, list) else []
+    for chunk in (each for group in groups for each in group.get(_CHUNKS, ())):
+        meta = chunk.get(_META, {})
+        path, statistics = meta.get(_PATH), meta.get(_STATISTICS, {})
+        ends = [statistics.get(_MIN), statistics.get(_MAX)]
+        if meta.get(_TYPE) != _BYTE_ARRAY or not isinstance(path, list) or len(path) != 1:
+            continue
+        if all(isinstance(each, bytes) and len(each) < _LONGEST_TEXT for each in ends):
+            low, high = (each.decode("utf-8", "replace") for each in ends)
+            found.setdefault(path[0].decode("utf-8", "replace"), []).append((low, high))
+    whole = {name: pairs for name, pairs in found.items() if len(pairs) == len(groups)}
+    return {name: (min(low for low, _ in pairs), max(high for _, high in pairs)) for name, pairs in whole.items()}
 
 
 def _columns(schema: list[Any]) -> tuple[str, ...]:

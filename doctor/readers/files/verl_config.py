@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from doctor.base.evidence import Observed
 from doctor.base.fact import Context, DoesNotApply, Settings, fact
@@ -13,6 +14,9 @@ from doctor.base.record import replace
 from doctor.facts.launch import Launch
 from doctor.facts.verl_config import VerlConfig
 from doctor.readers.command.argv import override
+
+if TYPE_CHECKING:
+    from doctor.readers.script.python_source import ParsedFile
 
 
 @fact(about="command")
@@ -48,7 +52,50 @@ def collect(context: Context, launch: Launch) -> VerlConfig:
         base_path=path,
         absent=absent,
         nameless=tuple(_nameless({**base, **launch.overrides}, Path(launch.folder or "."))),
+        sources=tuple(_sources(launch)),
     )
+
+
+_KEY_OF_SOURCE = "data_source"
+
+
+def _sources(launch: Launch) -> Iterator[Observed]:
+    """`{"data_source": "..."}` in scripts that the same file starts before; a name counts that one text is given."""
+    from doctor.readers.script.python_source import ParsedFile, SourceNotReadable, parse, read_regular
+
+    own = launch.read_from[-1].line if launch.read_from else None
+    for beside in launch.beside:
+        word = next((each for each in beside.argv if each.endswith(".py")), None)
+        if beside.kind != "python" or word is None or beside.place is None or (beside.place.line or 0) > (own or 0):
+            continue
+        path = str(Path(launch.folder or ".") / word)
+        try:
+            source = parse(read_regular(path, 1 << 20), path)
+        except SourceNotReadable:
+            continue
+        if isinstance(source, ParsedFile) and "parquet" in source.text:
+            yield from _written_sources(source)
+
+
+def _written_sources(source: ParsedFile) -> Iterator[Observed]:
+    nodes = list(ast.walk(source.tree))
+    texts: dict[str, set[str | None]] = {}
+    for node in nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+                texts.setdefault(target.id, set()).add(_constant(node.value))
+    for node in nodes:
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            if _constant(key) != _KEY_OF_SOURCE:
+                continue
+            held = texts.get(value.id, {None}) if isinstance(value, ast.Name) else {_constant(value)}
+            if len(held) == 1 and (text := next(iter(held))) is not None:
+                place = source.place(value)
+                yield Observed.written(_KEY_OF_SOURCE, text, True, text, place)
+
+
+def _constant(node: ast.AST | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 #: keys that name a file, or a list of files
