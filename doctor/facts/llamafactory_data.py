@@ -34,6 +34,7 @@ class Declared:
         row_columns: of the first rows; empty if none could be read.
         roles: that the messages of the first rows have, by `role_tag`.
         message_keys: keys of these messages.
+        no_texts: columns of the first rows that hold something else than text in each of them, and not nothing.
 
     """
 
@@ -49,6 +50,7 @@ class Declared:
     row_columns: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     message_keys: tuple[str, ...] = ()
+    no_texts: tuple[str, ...] = ()
 
 
 @record

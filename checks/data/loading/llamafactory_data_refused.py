@@ -24,6 +24,7 @@ NOT_RANKED = TOML["single_for_ranked"]
 COLUMN = TOML["column_absent"]
 KEY = TOML["key_absent"]
 ROLES = TOML["roles_differ"]
+NO_TEXT = TOML["answers_no_text"]
 
 #: stages that read pairs, and those that refuse them
 #: (https://github.com/hiyouga/LLaMA-Factory/blob/v0.9.3/src/llamafactory/data/loader.py, `_get_merged_dataset`)
@@ -71,6 +72,9 @@ def _of_rows(entry: Declared) -> Iterator[Finding]:
                 entry, COLUMN, name=entry.name, key=name, column=column, file=_short(entry.file or ""),
                 columns=listing(entry.row_columns[:6]),
             )  # fmt: skip
+    answers = entry.columns.get("response")
+    if entry.formatting == "alpaca" and not entry.ranking and answers in entry.no_texts:
+        yield _told(entry, NO_TEXT, name=entry.name, column=answers, file=_short(entry.file or ""))
     if entry.formatting == "alpaca" or not entry.message_keys:
         return
     for tag in ("role_tag", "content_tag"):

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from doctor import data
+from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Message, Skip, found
-from doctor.catalogue.settings import place_of
+from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.bf16 import bf16_native, saved_in_bf16
 from doctor.catalogue.shared.engine_gpus import release_of
-from doctor.catalogue.shared.trainers import config_place, installed, is_grpo, quoted, unsloth_replaces, vllm_mode
+from doctor.catalogue.shared.trainers import (
+    config_place,
+    installed,
+    is_grpo,
+    listing,
+    quoted,
+    unsloth_replaces,
+    vllm_mode,
+)
 from doctor.catalogue.words import words_of
 from doctor.facts.gpus import Gpus
-from doctor.facts.launch import Launch
+from doctor.facts.launch import Beside, Launch
 from doctor.facts.model import Model
 from doctor.facts.network import Network
 from doctor.facts.packages import Packages
@@ -23,7 +32,13 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 MESSAGE_DEFAULT = TOML["default"]
 MESSAGE_ONE_GPU = TOML["one_gpu"]
+MESSAGE_PORT = TOML["another_port"]
 
+#: servers that a training asks for answers, all of which listen on port 8000 if nothing else is said
+#: (https://github.com/huggingface/trl/blob/v1.10.0/trl/scripts/vllm_serve.py,
+#: https://github.com/modelscope/ms-swift/blob/v4.3.1/swift/arguments/deploy_args.py)
+_ASKED = frozenset({"trl-vllm-serve", "vllm-serve", "vllm-openai-server", "swift-rollout"})
+_PORT = 8000
 _SERVERS = frozenset({"trl-vllm-serve", "vllm-serve"})
 LOCAL = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "::"})  # noqa: S104 - compared, never bound
 
@@ -100,3 +115,34 @@ def vllm_server_silent(
         evidence=quoted(training.get("use_vllm"), setting), commands=commands, confidence=LIKELY, host=endpoint.host,
         port=endpoint.port, version=version,
     )  # fmt: skip
+
+
+@check(PROBLEM)
+def server_on_another_port(launch: Launch | None, training: Training | None) -> Judgement:
+    """The server that the same script starts, against the port that the training is told."""
+    if launch is None:
+        return
+    servers = [each for each in launch.beside if each.kind in _ASKED and each.certain]
+    given = {**(training.arguments if training is not None else {}), **launch.arguments}
+    asked, host, mode = (given.get(f"vllm_{name}") for name in ("server_port", "server_host", "mode"))
+    elsewhere = host is not None and host.value not in LOCAL
+    if not servers or asked is None or elsewhere or given.get("vllm_server_base_url") is not None:
+        return
+    if mode is not None and mode.value != "server":
+        return
+    ports = [_listens(each) for each in servers]
+    port = whole(asked.value) if asked.known else None
+    if port is None or None in ports or port in ports:
+        return
+    yield found(
+        PROBLEM, MESSAGE_PORT, where=place_of(asked), confidence=LIKELY, port=port, ports=listing(ports),
+        evidence=tuple(Observed.quoted("server", " ".join(each.argv)) for each in servers),
+    )  # fmt: skip
+
+
+def _listens(server: Beside) -> int | None:
+    """Its port; None where it is not known before the script runs."""
+    setting = server.arguments.get("port") or server.options.get("port")
+    if setting is None:
+        return _PORT
+    return whole(setting.value) if setting.known else None

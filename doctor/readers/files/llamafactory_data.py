@@ -78,6 +78,8 @@ def _declared(name: str, document: Mapping[str, Any], base: Path, place: Place |
         name, True, at, formatting, entry.get("ranking") is True, columns, tags, str(path) if path else None,
         path is not None and not path.exists() and not launch.may_make(str(path)),
         tuple(dict.fromkeys(key for row in rows for key in row)), *_said_of_messages(rows, columns, tags),
+        tuple(name for name in rows[0] if all(isinstance(row.get(name), (dict, int, float)) for row in rows))
+        if rows else (),
     )  # fmt: skip
 
 
