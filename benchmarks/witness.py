@@ -21,9 +21,9 @@ from tests.witness.loop import Case, run
 STEPS, SECONDS, EVERY = 500, (5, 30, 120), 50
 
 
-def taken(each_s: float, step_s: float) -> tuple[int, float]:
-    """Rounds in `STEPS` steps, and the share of the time that they take."""
-    rounds, spent_s, last = FIRST_ROUNDS, FIRST_ROUNDS * each_s, FIRST_ROUNDS - 2
+def taken(each_s: float, step_s: float, first: int = FIRST_ROUNDS) -> tuple[int, float]:
+    """Rounds in `STEPS` steps, `first` of them at its beginning, and the share of the time that they take."""
+    rounds, spent_s, last = first, first * each_s, 3
     for step in range(last + EVERY, STEPS + 1):
         if step - last >= EVERY and spent_s <= MOST_SHARE * step * step_s:
             rounds, spent_s, last = rounds + 1, spent_s + each_s, step

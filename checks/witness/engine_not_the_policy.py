@@ -106,6 +106,26 @@ def _of_weights(weights: Verdict) -> tuple[str, dict[str, Any]]:
     return "tensors", {"bad": bad, "compared": told["compared"], "name": told["different"][0]}
 
 
+def not_as_sent(push: int, weights: Verdict) -> Finding:
+    """The model of the engine holds other values than the same process was sent, which were compared one by one.
+
+    Args:
+        push: how many pushes have begun by now.
+        weights: what was compared; an earlier step of it is an earlier push.
+
+    """
+    told, names = weights.details, weights.details["different"]
+    message, values = _of_weights(weights)
+    message = {"experts": "experts_sent", "layers": "layers_sent"}.get(message, "tensors_sent")
+    if message == "tensors_sent":
+        bad = round(weights.value * told["compared"])
+        values = {"bad": bad, "compared": told["compared"], "name": names[0]}
+    return found(
+        PROBLEM, TOML[message], confidence=CONFIRMED, where=Where(module=names[0].rpartition(".")[0] or None),
+        evidence=(Observed.quoted(_SOURCE, f"differ: {', '.join(names[:8])}"),), push=push, **values,
+    )  # fmt: skip
+
+
 def changed_by_push(step: int, identity: Verdict) -> Finding:
     """The first push of unmodified weights changed what the engine answers."""
     return found(

@@ -139,8 +139,12 @@ def compare_weights(
 
     """
     found, unknown = pieces(trainer, engine)
-    seen = [_seen(each) for each in found if precision_of(each.held()) in PLAIN]
-    return judged(seen, unknown, past or {})
+    return judged(sampled(found), unknown, past or {})
+
+
+def sampled(found: Iterable[Piece]) -> list[_Seen]:
+    """Samples of both sides of each piece, without those that the engine holds quantised."""
+    return [_seen(each) for each in found if precision_of(each.held()) in PLAIN]
 
 
 def _seen(piece: Piece) -> _Seen:

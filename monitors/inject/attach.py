@@ -31,6 +31,13 @@ _DRIVERS = {
     "openrlhf.trainer.ppo_trainer": ("openrlhf", "drivers"),
 }
 
+#: modules with runners of engines -> (class, method that loads its model, method with which it computes)
+_RUNNERS = {
+    "vllm.v1.worker.gpu_model_runner": ("GPUModelRunner", "load_model", "execute_model"),
+    "vllm.v1.worker.cpu_model_runner": ("CPUModelRunner", "load_model", "execute_model"),
+    "sglang.srt.model_executor.model_runner": ("ModelRunner", "load_model", "forward"),
+}
+
 #: every process that imports torch imports it: nothing else is prepared for its sake
 _OPTIMIZERS = "torch.optim.optimizer"
 
@@ -45,6 +52,9 @@ def attach(name: str, module: ModuleType) -> None:
     """
     if name == _OPTIMIZERS:
         _to_loops(module)
+        return
+    if name in _RUNNERS:
+        _to_runner(name, module)
         return
     if _may_train():
         _prepare()
@@ -193,6 +203,16 @@ def _to_driver(name: str, module: Any) -> None:
     try:
         getattr(importlib.import_module(f"doctor.monitors.witness.{package}"), function)(module)
     except Exception:  # noqa: BLE001 - whatever it is, the driver goes on
+        _tell("failed", error=traceback.format_exc()[-2000:])
+
+
+def _to_runner(name: str, module: Any) -> None:
+    """Have the witness look on in the process of an engine that is sent weights."""
+    try:
+        from doctor.monitors.witness import received
+
+        received.runners(module, *_RUNNERS[name])
+    except Exception:  # noqa: BLE001 - whatever it is, the engine goes on
         _tell("failed", error=traceback.format_exc()[-2000:])
 
 

@@ -17,7 +17,8 @@ _ROOT = os.path.dirname(_HERE)
 _AWAITED = (
     "transformers.trainer", "deepspeed", "verl.trainer.ppo.ray_trainer", "verl.trainer.ppo.v1.trainer_base",
     "openrlhf.trainer.ppo_utils.experience_maker", "openrlhf.trainer.ppo_utils.samples_generator",
-    "openrlhf.trainer.ppo_trainer", "torch.optim.optimizer",
+    "openrlhf.trainer.ppo_trainer", "torch.optim.optimizer", "vllm.v1.worker.gpu_model_runner",
+    "vllm.v1.worker.cpu_model_runner", "sglang.srt.model_executor.model_runner",
 )  # fmt: skip
 #: modules in which the capsule sees exceptions; threads and workers, Ray's tasks
 _OF_CAPSULE = (

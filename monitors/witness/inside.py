@@ -9,12 +9,16 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from doctor.monitors.witness.asked import TOP, CannotAsk, Continued, Engine, Logps
 
 #: from the `LLM` to the module whose weights are loaded, in the engine that works in this process
 MODULE = "llm_engine.model_executor.driver_worker.model_runner.model"
+
+#: attribute of a module that is watched as it receives weights (`doctor.monitors.witness.received`)
+RECEIVED = "_doctor_received"
 
 
 def follow(owner: Any, path: str) -> Any:
@@ -56,6 +60,8 @@ class LocalLlm(Engine):
         size = getattr(getattr(parallel, "parallel_config", None), "world_size", 1)
         if isinstance(size, int) and size > 1:
             raise CannotAsk("the engine spreads over the trainers' processes, which would all have to ask together")
+        with suppress(AttributeError):  # its weights are compared with the trainer's own from now on
+            getattr(follow(self._llm, MODULE), RECEIVED).leave()
 
     def _run(self, ids: Sequence[Sequence[int]], base: bool, salt: Optional[str], **sampling: Any) -> list[Any]:
         prompts: list[dict[str, Any]] = [{"prompt_token_ids": list(each)} for each in ids]

@@ -132,6 +132,8 @@ class EngineWitness(Witness):
 
     """
 
+    #: at the start and after updates 1, 2 and 3: before the first push there is nothing to hold its answers against
+    FIRST = witnessing.FIRST_ROUNDS - 1
     ROUND, OFF, END = "questions", "questions-off", "questions-end"
 
     def __init__(

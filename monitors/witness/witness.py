@@ -55,7 +55,7 @@ OFF = {
 class Witness:
     """The witness of one run.
 
-    `ROUND`, `OFF` and `END` are the words for its events.
+    `ROUND`, `OFF` and `END` are the words for its events, `FIRST` is how many rounds the first pushes have.
 
     Args:
         guard: takes findings, metrics and events.
@@ -68,7 +68,7 @@ class Witness:
 
     """
 
-    ROUND, OFF, END = "round", "off", "end"
+    ROUND, OFF, END, FIRST = "round", "off", "end", FIRST_ROUNDS
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Witness:
         """Weights were pushed: from now on they can be asked about."""
         self.pushes += 1
         step = self._steps()
-        if self.rounds < FIRST_ROUNDS and self.rounds + self.late < FIRST_ROUNDS + MOST_LATE:
+        if self.rounds < self.FIRST and self.rounds + self.late < self.FIRST + MOST_LATE:
             self._due = self._due or step != self._last_step or self.pushes == 1
         elif self.every and step - self._last_step >= self.every:
             self._due = self.spent_s <= MOST_SHARE * (time.monotonic() - self._begun_s)
