@@ -19,6 +19,10 @@ _QUOTED, FEW = 3, 12
 PROGRAM = "the program"
 
 
+#: veRL's names of the sizes of a batch and of an update, and of the rounds over a batch
+_BATCH, _UPDATE, _EPOCHS = "train_batch_size", "ppo_mini_batch_size", "ppo_epochs"
+
+
 @record
 class Course:
     """One metric of a run: how many values, which of them, and where they stand.
@@ -138,8 +142,18 @@ class Courses:
 
     def number(self, *names: str) -> float | None:
         """The first of these settings that is a number."""
-        for name in names:
-            value = self.settings.get(name)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return float(value)
-        return None
+        return next((told for name in names if (told := _number(self.settings.get(name))) is not None), None)
+
+
+def updates_a_batch(settings: Mapping[str, object]) -> float | None:
+    """How many updates the settings make of a batch; None where they do not tell.
+
+    >>> updates_a_batch({"train_batch_size": 128, "ppo_mini_batch_size": 64}), updates_a_batch({"ppo_epochs": 2})
+    (2.0, None)
+    """
+    batch, update, epochs = (_number(settings.get(name)) for name in (_BATCH, _UPDATE, _EPOCHS))
+    return batch / update * (epochs or 1.0) if batch and update else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -25,7 +25,7 @@ from doctor.logs.failures.ends import end_of
 from doctor.logs.gathered import MOST_ENDS, Gathered, LogNotReadable, gather, judged, lying_at
 from doctor.logs.match import problems as catalogue_module
 from doctor.logs.match.problems import Catalogue
-from doctor.logs.metrics import courses, own_test, waste
+from doctor.logs.metrics import courses, own_test, seen, waste
 from doctor.logs.metrics.files import MetricsCsv
 from doctor.logs.metrics.live import Live
 from doctor.logs.read import context as context_module
@@ -324,6 +324,8 @@ def _untold(case: Case, live: Live) -> Iterable[str]:
         yield "course"
     elif live.unlearnt:
         yield live.unlearnt
+    elif seen.is_unmoved(live.courses, courses.settings_of(case)):
+        yield "unmoved"
 
 
 def _remarks(seen: _Seen) -> Iterable[str]:

@@ -61,6 +61,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_untold": "Nothing wrong found; not judged: these logs have no training metrics",
         "verdict_few": "Nothing wrong found in a few values, which are too few to call the run healthy",
         "verdict_unmet": "Nothing wrong found, but most answers are wrong in the run's own test at its end",
+        "verdict_unmoved": "Nothing wrong found, but the KL to the policy that sampled is printed as 0 in every step",
         "verdict_unrisen": "Nothing wrong found, but nothing shows that the run learnt: the reward did not rise",
         "verdict_unimproved": "Nothing wrong found, but nothing shows that the run learnt: no held-out score improved",
         "verdict_unshown": "Nothing wrong found, but nothing shows that the run learnt: no held-out score over the run",
@@ -72,6 +73,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_held_out": "a held-out score", "not_seen_metrics": "any metric that a rule judges",
         "not_seen_course": "where the metrics go (too few values)",
         "not_seen_unmet": "a good result of the run's own test",
+        "not_seen_unmoved": "whether the second update of a batch moves the policy",
         "not_seen_unrisen": "a reward that rises by more than its noise",
         "not_seen_unimproved": "a held-out score that improves by more than its noise",
         "not_seen_unshown": "anything that shows what was learnt",
@@ -124,6 +126,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "verdict_untold": "没有发现问题;未作判断:这些日志不含训练指标",
         "verdict_few": "少数几个数值中没有发现问题;数值太少,不足以下结论",
         "verdict_unmet": "没有发现问题,但运行自己在结束时的测试中大多数回答是错的",
+        "verdict_unmoved": "没有发现问题,但与采样策略之间的 KL 在每一步都打印为 0",
         "verdict_unrisen": "没有发现问题,但也看不出模型学到了什么:奖励没有上升",
         "verdict_unimproved": "没有发现问题,但也看不出模型学到了什么:留出集得分没有提高",
         "verdict_unshown": "没有发现问题,但也看不出模型学到了什么:没有贯穿运行的留出集得分",
@@ -135,6 +138,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "not_seen_held_out": "留出集得分", "not_seen_metrics": "任何有规则判断的指标",
         "not_seen_course": "指标的走向(数值太少)",
         "not_seen_unmet": "运行自己的测试取得好结果",
+        "not_seen_unmoved": "同一批次的第二次更新是否改变了策略",
         "not_seen_unrisen": "超出自身波动的奖励上升",
         "not_seen_unimproved": "超出自身波动的留出集得分提高",
         "not_seen_unshown": "任何能说明学到了什么的指标",
@@ -331,7 +335,7 @@ def judged_of(report: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 
 #: what keeps a run without findings from being called healthy -> the words that say so
 _UNTOLD = {
-    "metrics": "verdict_untold", "course": "verdict_few", "unrisen": "verdict_unrisen",
+    "metrics": "verdict_untold", "course": "verdict_few", "unmoved": "verdict_unmoved", "unrisen": "verdict_unrisen",
     "unimproved": "verdict_unimproved", "unshown": "verdict_unshown", "unmet": "verdict_unmet",
 }  # fmt: skip
 #: those of them that were seen, and were not as they should be

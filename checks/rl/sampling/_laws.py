@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from doctor.base.record import record
-from doctor.catalogue.courses import PROGRAM, Course, Courses
+from doctor.catalogue.courses import PROGRAM, Course, Courses, updates_a_batch
 
 
 @record
@@ -83,6 +83,8 @@ def _not_as_promised(courses: Courses) -> Optional[Broken]:
 #: measured, 0.04 in bf16 (https://github.com/radixark/miles/issues/2722). SkyRL's own tests allow 0.05 at most; above
 #: 0.1 the level alone tells
 _EIGHT_BITS = 0.05
+#: no precision makes every token half or twice as probable: beyond this the sampler has something else
+_NO_PRECISION = math.log(2)
 _PRECISIONS = ("fp8", "mxfp8", "e4m3", "fp4", "nvfp4", "mxfp4", "nf4", "int8", "int4", "awq", "gptq", "blockwise")
 _FEW = 5
 
@@ -90,7 +92,7 @@ _FEW = 5
 def _in_eight_bits(courses: Courses) -> Optional[Broken]:
     """A gap in all steps beside a setting that has one side compute in eight bits or fewer."""
     gap = courses.of.get(_DIFFERENCE)
-    if gap is None or gap.count < _FEW or not _EIGHT_BITS <= gap.low < math.inf:
+    if gap is None or gap.count < _FEW or not _EIGHT_BITS <= gap.low <= gap.high < _NO_PRECISION:
         return None
     for setting, value in courses.settings.items():
         if isinstance(value, str) and value.lower().startswith(_PRECISIONS):
@@ -99,8 +101,8 @@ def _in_eight_bits(courses: Courses) -> Optional[Broken]:
     return None
 
 
-#: veRL's names of the sizes of a batch and of an update, and settings that have old log probabilities from elsewhere
-_BATCH, _UPDATE, _EPOCHS, _BYPASS = "train_batch_size", "ppo_mini_batch_size", "ppo_epochs", "bypass_mode"
+#: veRL's setting that has old log probabilities from elsewhere
+_BYPASS = "bypass_mode"
 
 #: a KL that kernels in bf16 leave (s = 0.05, see `AT_START`) is 0.00125; four times that in each step is another
 #: forward
@@ -110,7 +112,7 @@ _ITSELF = 0.005
 def _never_itself(courses: Courses) -> Optional[Broken]:
     """One update a batch: whenever the KL to the policy of before is told, nothing has been updated yet."""
     drift = courses.of.get("policy_drift")
-    if _updates(courses) != 1 or courses.settings.get(_BYPASS):
+    if updates_a_batch(courses.settings) != 1 or courses.settings.get(_BYPASS):
         return None
     if drift is None or drift.count < _FEW or not _ITSELF < drift.low <= drift.high < math.inf:
         return None
@@ -127,7 +129,7 @@ def _always_itself(courses: Courses) -> Optional[Broken]:
     A mean of exactly 0 is then no measure, or the old log probabilities are made anew for each update. What is printed
     with few decimals tells neither. https://github.com/rllm-org/rllm/issues/111
     """
-    updates, drift = _updates(courses), courses.always("policy_drift", 0.0, 0.0)
+    updates, drift = updates_a_batch(courses.settings), courses.always("policy_drift", 0.0, 0.0)
     if updates is None or updates < 2 or drift is None or drift.count < _MOVED or not _is_fine(courses, drift.source):
         return None
     moves = courses.of.get("grad_norm")
@@ -135,14 +137,6 @@ def _always_itself(courses: Courses) -> Optional[Broken]:
     if rests or courses.settings.get(_BYPASS):
         return None
     return Broken("always_itself", drift, {"count": drift.count, "updates": f"{updates:g}"})
-
-
-def _updates(courses: Courses) -> Optional[float]:
-    """How many updates the settings make of a batch; None where they do not tell."""
-    batch, update = courses.number(_BATCH), courses.number(_UPDATE)
-    if not batch or not update:
-        return None
-    return batch / update * (courses.number(_EPOCHS) or 1)
 
 
 #: figures with more decimals than a program prints that rounds what it prints

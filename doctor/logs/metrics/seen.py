@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from doctor.catalogue.courses import Course
+from doctor.catalogue.courses import Course, updates_a_batch
 from doctor.catalogue.held_out import HELD_OUT, is_score
 from doctor.logs.metrics.wanted import is_wanted
 
@@ -43,6 +43,17 @@ def witness(names: AbstractSet[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         missing.append("held_out")
     unjudged = sorted(name for name in names if not is_wanted(name) and not name.startswith(_PLAIN))
     return tuple(missing), tuple(unjudged[:_MOST_UNJUDGED])
+
+
+#: logged steps after which a policy that is updated twice a batch has moved
+_MOVED = 10
+
+
+def is_unmoved(courses: Mapping[str, Course], settings: Mapping[str, object]) -> bool:
+    """Whether a KL that several updates a batch must move is 0 throughout a log whose decimals may have hidden it."""
+    updates, drift = updates_a_batch(settings), courses.get("policy_drift")
+    several = updates is not None and updates > 1 and drift is not None and drift.count >= _MOVED
+    return several and "policy_drift" in rounded_away(courses)
 
 
 #: what moves by a ten-thousandth in a run that is well; decimals that no program rounds to, of values above this
