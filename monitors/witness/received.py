@@ -71,17 +71,18 @@ class Received:
     Args:
         model: that receives them, with `load_weights` and `named_parameters`.
         settings: of the guard; None: those of doctor.toml and the environment.
+        experts: whether an expert stays at its place; one that balances their load moves them while it serves.
 
     """
 
-    def __init__(self, model: Any, settings: Optional[Options] = None) -> None:
+    def __init__(self, model: Any, settings: Optional[Options] = None, *, experts: bool = True) -> None:
         options = read_options() if settings is None else settings
         run = RunDir.of_environment()
         self._events = None if run is None else Events(run, role="engine")
         # the trackers of this process are none of the run's
         self._alerts = Alerts(replace(options, trackers=False), self._events, 0, run)
         self._every = options.witness_every
-        self._model = weakref.ref(model)
+        self._model, self._experts = weakref.ref(model), experts
         self.pushes = self.rounds = 0
         self.spent_s = 0.0
         self._begun_s, self._last = time.monotonic(), 0
@@ -146,14 +147,15 @@ class Received:
 
     def _compare(self, sent: dict[str, _Sent], held: dict[str, Any]) -> None:
         found, unknown = pieces(sent, held)
+        found = [each for each in found if self._experts or each.expert is None]
         seen = sampled(_spread([each for each in found if each.held().is_contiguous()]))
         kinds: defaultdict[str, list[bool]] = defaultdict(list)
         for each in seen:
             kinds[_kind(each.piece)].append(each.equal)
         told = {kind for kind, equal in kinds.items() if len(equal) >= _FEW and 2 * sum(equal) > len(equal)}
+        self._as_sent |= {kind for kind, equal in kinds.items() if all(equal)}
         told |= self._as_sent
         verdict = judged([each for each in seen if _kind(each.piece) in told], unknown, self._past)
-        self._as_sent |= {kind for kind, equal in kinds.items() if all(equal)}
         self._past = {self.pushes: {each.piece.name: Checksum(each.mine, len(each.mine)) for each in seen}}
         if verdict.state is BROKEN:
             names = tuple(verdict.details["different"])
@@ -233,7 +235,7 @@ def _watch(runner: Any, computes: str) -> None:
     settings = read_options()
     if not settings.witness or not callable(getattr(model, "load_weights", None)) or hasattr(model, RECEIVED):
         return
-    received = Received(model, settings)
+    received = Received(model, settings, experts=not _moves_experts(runner))
     setattr(model, RECEIVED, received)
 
     def around(original: Any) -> Any:
@@ -245,6 +247,13 @@ def _watch(runner: Any, computes: str) -> None:
         return load_weights
 
     wrap(model, "load_weights", around)
+
+
+def _moves_experts(runner: Any) -> bool:
+    """Whether the engine moves experts to balance their load, as its settings tell: vLLM's, or SGLang's."""
+    settings = [getattr(runner, name, None) for name in ("parallel_config", "server_args")]
+    balances = any(getattr(each, "enable_eplb", False) for each in settings)
+    return balances or any(getattr(each, "init_expert_location", "trivial") != "trivial" for each in settings)
 
 
 def _passing(weights: Any, received: Received) -> Any:

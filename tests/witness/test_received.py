@@ -120,7 +120,7 @@ class Other(torch.nn.Module):
         self.load_weights = loads
 
 
-def runner(model, module: str = "GPUModelRunner", computes: str = "execute_model"):
+def runner(model, module: str = "GPUModelRunner", computes: str = "execute_model", *, balances: bool = False):
     """An engine whose runner has loaded its model."""
 
     def load_model(self) -> None:
@@ -129,7 +129,17 @@ def runner(model, module: str = "GPUModelRunner", computes: str = "execute_model
     def compute(self, scheduled):
         return f"computed {scheduled}" if self.model is model else ""
 
-    kind = type(module, (), {"load_model": load_model, computes: compute, "get_model": lambda self: self.model})
+    settings = SimpleNamespace(enable_eplb=balances)
+    kind = type(
+        module,
+        (),
+        {
+            "parallel_config": settings,
+            "load_model": load_model,
+            computes: compute,
+            "get_model": lambda self: self.model,
+        },
+    )
     received.runners(SimpleNamespace(**{module: kind}), module, "load_model", computes)
     made = kind()
     made.load_model()
@@ -200,6 +210,12 @@ def test_what_is_quantised_or_of_one_rank_is_not_compared(capsys, tmp_path) -> N
     pushed(runner(Model(parts=2)), [1, 2])
     assert capsys.readouterr().err == ""
     assert all(each["different"] == [] for each in rounds(tmp_path))
+
+
+def test_experts_that_the_engine_moves_itself_are_not_compared(capsys, tmp_path) -> None:
+    pushed(runner(Model("experts"), balances=True), [1, 2, 3])
+    assert capsys.readouterr().err == ""
+    assert all(each["compared"] > 20 and not each["different"] for each in rounds(tmp_path))
 
 
 def test_sglangs_runner_is_watched_too(capsys) -> None:
