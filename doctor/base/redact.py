@@ -16,6 +16,7 @@ from typing import Any, Iterable, Optional, Sequence
 
 from doctor.base.key_blocks import MASK, without_keys
 from doctor.base.patterns import later
+from doctor.base.secret_columns import cells_in
 from doctor.base.secret_forms import FORMS, Form
 from doctor.base.secret_looks import is_harmless, is_secret
 from doctor.base.secret_members import SIGNS, collects, is_member, members_in
@@ -82,12 +83,12 @@ _NAMED = (
     (
         later(
             rf"(?<![\w.\-])(?<!\$\{{)-{{0,2}}(?P<name>[^\W\d][\w.\-]{{0,120}})(?:{_QUOTE}\]?)?\s{{0,4}}"
-            r"(?:=(?!=)>?|[:\uff1a](?!:)=?)(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|"
+            r"(?:=(?!=)>?|[:\uff1a](?!:)=?|\\{1,4}u003[dD])(?:[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,20}- {1,4}|"
             r"[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,40}(?=\\{0,4}[\"'])|\s{0,4})"
             r"(?:[&!][\w!.:\-]{1,60}[ \t]{1,4})?"
             r"(?:(?:\[|\(|Secret\w{0,10}\(|str\()(?:\s|\\{1,4}n){0,40}(?=[bruBRU]{0,2}\\{0,4}[\"']))?"
         ),
-        ("=", ":", "\uff1a"),
+        ("=", ":", "\uff1a", "u003"),
     ),
     # `--name value`, `-name value`
     (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{1,80})[ \t]{1,4}(?!-)"), ("-",)),
@@ -122,11 +123,11 @@ _NAMED = (
         ),
         ("==", "!="),
     ),
-    # `name: type = "value"`
+    # `name: type = "value"`, `name: type = field(default="value")`
     (
         later(
             r"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{0,120})\s{0,2}:\s{0,2}[A-Za-z_][\w.\[\], |]{0,60}?\s{0,2}=\s{0,2}"
-            r"(?=[bruBRU]{0,2}\\{0,4}[\"'])"
+            r"(?:[\w.]{1,60}\(\s{0,20}(?:default\s{0,2}=\s{0,2})?)?(?=[bruBRU]{0,2}\\{0,4}[\"'])"
         ),
         ("=",),
     ),
@@ -264,7 +265,20 @@ def _taken_out(text: str, taken: list[str]) -> str:
         for pattern, signs in _NAMED:
             if any(sign in text for sign in signs):
                 text = _without_values(pattern, text, taken)
+        if "\n" in text:
+            text = _without_cells(text, taken)
     return text
+
+
+def _without_cells(text: str, taken: list[str]) -> str:
+    """A text without what stands in columns of secrets."""
+    out: list[str] = []
+    shown = 0
+    for start, end in cells_in(text):
+        taken.append(text[start:end])
+        out += (text[shown:start], MASK)
+        shown = end
+    return "".join((*out, text[shown:]))
 
 
 def _without_members(text: str, taken: list[str]) -> str:
@@ -391,8 +405,20 @@ def redact(value: object, name: str = "", *, homes: bool = True) -> object:
         return {key: redact(each, _name_of(value, name, str(key)), homes=homes) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         words = redact_argv(value) if value and all(isinstance(each, str) for each in value) else value
+        if words is not value:
+            words = [each if each != own else line for each, own, line in zip(words, value, _together(value))]  # noqa: B905
         return [redact(each, name, homes=homes) for each in words]
     return value
+
+
+def _together(lines: Sequence[str]) -> Sequence[str]:
+    """Lines of a text: a name may stand in one and its secret in the next. The same lines where they are none."""
+    text = "\n".join(lines)
+    lowered = text.lower()
+    if len(lines) < 2 or not any(sign in lowered for sign in (*_NAME_SIGNS, *SIGNS)):
+        return lines
+    shown = redact_text(text, homes=False).split("\n")
+    return shown if len(shown) == len(lines) else lines
 
 
 #: keys of a setting that is written as {"name": NAME, "value": VALUE, "text": "as written"}

@@ -319,6 +319,18 @@ _COMMANDS = (
     # the two halves of a key of AWS, one behind the other
     _form(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}[\"'\s,;:|]{1,6}(?P<s>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
           "akia", "asia"),
+    # the same of other clouds, whose second half may have an option's or an argument's name of its own
+    _form(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AKID|LTAI|AKLT)[A-Za-z0-9]{12,60}[\"'\s,;:|)]{1,6}"
+          r"(?:-{1,2}\w{1,20}[ =]{1,2}|\w{1,20}=)?[\"']?(?P<s>(?=[^0-9\s]{0,80}[0-9])(?=[^A-Z\s]{0,80}[A-Z])"
+          r"(?=[^a-z\s]{0,80}[a-z])[A-Za-z0-9+/_\-]{28,90}={0,2})(?![\w+/=.])",
+          "akia", "asia", "akid", "ltai", "aklt"),
+    _form(r"\bqshell(?:_\w{1,40})?\s+account\s+\S{20,80}\s+(?P<s>[\w\-]{20,80})", "qshell"),  # https://pkg.go.dev/github.com/qiniu/qshell
+    # https://github.com/easychen/serverchan-demo/blob/main/shell/send.sh
+    _form(r"\bsct?(?:api)?\.ftqq\.com/(?P<s>[A-Za-z0-9]{16,100})\.send\b", "ftqq.com"),
+    _form(r"(?<![\w])(?P<s>sctp\d{1,12}t[A-Za-z0-9]{10,100})(?=\.(?:push|send)\b)", "sctp"),
+    # Zhipu's: an id, and what signs (`api_key.split(".")` of its SDK: https://pypi.org/project/zhipuai/)
+    _form(r"(?i)\b(?:key|zhipu\w{0,10}|bigmodel|glm[\w.\-]{0,10}|token)\b[^\n]{0,80}?(?<![A-Za-z0-9])(?P<s>[0-9a-f]{32}\.[A-Za-z0-9]{16})(?![\w.\-])",
+          "key", "zhipu", "bigmodel", "glm", "token"),
     # the only line of a key of PuTTY on an elliptic curve, whose lines are narrower than those of PEM
     _form(r"Private-Lines: \d{1,3}(?:\r?\n|\\{1,4}n)[ \t+\-|>]{0,8}(?P<s>[A-Za-z0-9+/]{20,64}={0,2})", "private-lines"),
     _form(r"\bFernet\(\s{0,3}b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[\w\-=]{20,100})", "fernet("),
@@ -367,6 +379,10 @@ _WORDS = (
     _form(r"(?i)(?:密码|口令|密钥|密鑰|令牌|token|key)\s?(?:就?是|为|為|设为|设置为|改成|改为|[:：])\s{0,2}[\"'`“「]?"
           r"(?P<s>(?=[A-Za-z_\-+/@!#]{0,80}[0-9])[A-Za-z0-9_\-+/=.@!#]{6,400})",
           "密", "口令", "令牌", "是", "为", "為", "改成"),
+    # as git and pip ask for it, with the address in quotes
+    _form(rf"(?i)\bpass ?(?:word|phrase) for {_Q}[^\"'\n]{{1,300}}{_Q}:\s{{1,3}}"
+          r"(?P<s>(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(\[]\S{5,200})",
+          "word for", "phrase for"),
     _form(r"(?i)\bpass ?(?:word|phrase)\b[^\n:=]{1,60}:\s{1,3}"
           r"(?P<s>(?=[^\s\d]{0,80}\d)[^\s\"'`*<$%{(\[][^\s\"'`]{5,200})",
           "pass phrase", "passphrase", "password"),

@@ -59,7 +59,9 @@ _OF_PASSWORD = (
     "password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd", "密码", "口令", "密碼",
     "パスワード", "비밀번호", "пароль", "contraseña", "senha",
 )  # fmt: skip
-_TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken"})
+_TOKENS = frozenset({"token", "hftoken", "hubtoken", "usertoken", "bottoken", "bearertoken", "sessiontoken", "idtoken",
+                     # of ~/.docker/config.json: https://docs.docker.com/reference/cli/docker/login/
+                     "identitytoken", "registrytoken"})  # fmt: skip
 #: a `token` of a vocabulary or a count, by the word before it; and what stands in messages of parsers
 VOCABULARY = frozenset({
     "eos", "bos", "pad", "padding", "unk", "unknown", "sep", "cls", "mask", "image", "img", "video", "audio",
