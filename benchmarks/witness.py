@@ -5,7 +5,7 @@
 The engine is a small model behind vLLM's protocol on the same CPU. What counts is what the training's own thread
 spends: requests, waiting, the trainer's forwards, and judgement. Of a big model the forwards and the prefill of 208
 tokens take longer, in proportion to its steps. When rounds come is computed by the witness's own rule: behind the first
-ones the next wait until all of them together have taken less than their share.
+ones the next wait until all of them together, with the one that is due, take no more than their share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def taken(each_s: float, step_s: float, first: int = FIRST_ROUNDS) -> tuple[int,
     """Rounds in `STEPS` steps, `first` of them at its beginning, and the share of the time that they take."""
     rounds, spent_s, last = first, first * each_s, 3
     for step in range(last + EVERY, STEPS + 1):
-        if step - last >= EVERY and spent_s <= MOST_SHARE * step * step_s:
+        if step - last >= EVERY and spent_s + each_s <= MOST_SHARE * step * step_s:
             rounds, spent_s, last = rounds + 1, spent_s + each_s, step
     return rounds, spent_s / (STEPS * step_s)
 

@@ -22,7 +22,7 @@ from doctor.checks.witness import engine_not_the_policy, sampled_logps_renormali
 from doctor.monitors.guard.guard import Guard
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.witness.judge import BATCH_TOKENS, Judged, as_event
-from doctor.monitors.witness.witness import FIRST_ROUNDS, MOST_SHARE, OFF
+from doctor.monitors.witness.witness import FIRST_ROUNDS, OFF, affords
 from doctor.oracles.logps import healthy_gap, logp_agreement, renormalised, shifted, tempered
 from doctor.oracles.sampling import staleness
 from doctor.oracles.verdict import BROKEN, DOUBTFUL, HOLDS, Verdict
@@ -168,7 +168,7 @@ class BatchWitness:
         if self.rounds < FIRST_ROUNDS - 1 or self._doubted:
             return True
         due = bool(self.every) and step - self._last_step >= self.every
-        return due and self.spent_s <= MOST_SHARE * (time.monotonic() - self._begun_s)
+        return due and affords(self.spent_s, self.rounds, self._begun_s)
 
     @shielded
     def look(self, rollouts: Rollouts, step: int, began_s: float) -> None:

@@ -34,7 +34,7 @@ from doctor.monitors.guard.policy import Policy
 from doctor.monitors.guard.shield import shielded
 from doctor.monitors.guard.wrapping import wrap
 from doctor.monitors.witness.inside import RECEIVED
-from doctor.monitors.witness.witness import FIRST_ROUNDS, MOST_SHARE
+from doctor.monitors.witness.witness import FIRST_ROUNDS, affords
 from doctor.oracles.layouts import Piece, is_adapter, pieces
 from doctor.oracles.verdict import BROKEN
 from doctor.oracles.weights import Checksum, judged, places, sampled
@@ -125,11 +125,9 @@ class Received:
         """A push begins when the name that came first comes again."""
         self._first, self._sent = name, {}
         self.pushes += 1
-        passed_s = time.monotonic() - self._begun_s
         later = bool(self._every) and self.pushes - self._last >= self._every
-        self._due = not self._left and (self.rounds < FIRST_ROUNDS or later)
-        if self.rounds >= FIRST_ROUNDS and self.spent_s > MOST_SHARE * passed_s:
-            self._due = False
+        due = self.rounds < FIRST_ROUNDS or (later and affords(self.spent_s, self.rounds, self._begun_s))
+        self._due = due and not self._left
 
     @shielded
     def settle(self) -> None:

@@ -32,7 +32,7 @@ from doctor.oracles.verdict import HOLDS, Verdict
 #: rounds behind the first pushes: before the first update, and after the first three
 FIRST_ROUNDS = 5
 
-#: share of the run's time that the witness may take on average, once those are over
+#: share of the run's time that the witness may take on average, once those are over, the round that is due included
 MOST_SHARE = 0.005
 
 #: seconds that the run waits for an engine behind an address
@@ -50,6 +50,18 @@ OFF = {
     "en": "doctor: witness: not seen whether the engine samples from the policy that learns: {reason}",
     "zh": "doctor: witness: 未能确认引擎是否从正在学习的策略采样:{reason}",
 }
+
+
+def affords(spent_s: float, rounds: int, begun_s: float) -> bool:
+    """Whether a run has time for another round that takes as long as the ones before.
+
+    Args:
+        spent_s: seconds that those took.
+        rounds: how many they were.
+        begun_s: of the monotonic clock, when the run began.
+
+    """
+    return spent_s * (1 + 1 / max(1, rounds)) <= MOST_SHARE * (time.monotonic() - begun_s)
 
 
 class Witness:
@@ -154,7 +166,7 @@ class Witness:
         if self.rounds < self.FIRST and self.rounds + self.late < self.FIRST + MOST_LATE:
             self._due = self._due or step != self._last_step or self.pushes == 1
         elif self.every and step - self._last_step >= self.every:
-            self._due = self.spent_s <= MOST_SHARE * (time.monotonic() - self._begun_s)
+            self._due = affords(self.spent_s, self.rounds + self.late, self._begun_s)
 
     @shielded
     def look(self) -> None:

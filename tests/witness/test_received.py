@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from doctor.monitors.guard import shield  # noqa: E402
-from doctor.monitors.witness import received  # noqa: E402
+from doctor.monitors.witness import received, witness  # noqa: E402
 from doctor.monitors.witness.inside import LocalLlm  # noqa: E402
 
 LAYERS, EXPERTS, WIDE, KEYS, INNER, WORDS = 5, 4, 16, 4, 12, 40
@@ -224,13 +224,13 @@ def test_sglangs_runner_is_watched_too(capsys) -> None:
 
 
 def test_after_the_first_pushes_every_fiftieth_is_looked_at(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(received, "MOST_SHARE", 1e9)  # how busy the cores are is not tested here
+    monkeypatch.setattr(witness, "MOST_SHARE", 1e9)  # how busy the cores are is not tested here
     pushed(runner(Model()), range(120))
     assert [each["push"] for each in rounds(tmp_path)] == [1, 2, 3, 4, 5, 55, 105]
 
 
 def test_what_costs_too_much_waits(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(received, "MOST_SHARE", 0.0)
+    monkeypatch.setattr(witness, "MOST_SHARE", 0.0)
     pushed(runner(Model()), range(120))
     assert [each["push"] for each in rounds(tmp_path)] == [1, 2, 3, 4, 5]
 
