@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
+from doctor.base.evidence import Observed
 from doctor.base.patterns import later
 from doctor.base.stats import Window
 from doctor.catalogue.columns import Stretch
@@ -200,6 +201,14 @@ def of_rehearsal(logged: Sequence[Mapping[str, Any]]) -> Optional[Finding]:
     if not moved or any(each[_TRAIN] != 0 or each[_CHOSEN] != each.get(_REJECTED) for each in moved):
         return None
     return found(PROBLEM, SAME, confidence=LIKELY, value=f"{moved[0][_CHOSEN]:.3g}")
+
+
+def of_loop(entry: Mapping[str, Any]) -> Finding:
+    """Judge margins of a loop in a rehearsal that are exactly 0 behind a step, as its journal tells them."""
+    evidence = (
+        Observed.quoted("rehearsal", f"{entry['pairs']} margins of 0 behind {entry['steps']} steps with a rate"),
+    )
+    return found(PROBLEM, TOML["loop"], confidence=LIKELY, pairs=entry["pairs"], evidence=evidence)
 
 
 #: a reward of a model that has just begun: 10 nats at the usual beta of 0.1; rounding makes a hundredth of that

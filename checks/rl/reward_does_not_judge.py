@@ -29,6 +29,8 @@ _NO_ANSWER = ("empty", "refusal")
 _TAGS = "tags"
 #: right answers in tags that stand on lines of their own
 _ON_LINES = (f"{_RIGHT}tags", f"{_RIGHT}tags-ending")
+#: right answers behind some sentences of reasoning
+_WORKED = "worked:"
 #: what the column holds, as it is
 _WHOLE = f"{_RIGHT}whole"
 _SAME = 1e-9
@@ -67,10 +69,23 @@ def of_rehearsal(functions: Sequence[Mapping[str, Any]]) -> Finding | None:
     if right > garbage + _SAME and tags is not None and tags > right + _SAME and lone > least + _SAME:
         kind, garbage = _TAGS, tags
     elif right > garbage + _SAME:
-        return None
+        return _of_silence(functions, judging[0], right)
     return found(
         PROBLEM, GARBAGE, confidence=LIKELY, evidence=evidence, worthless=_NAMES[kind],
         garbage=_number(garbage), right=_number(right), column=column, rows=rows,
+    )  # fmt: skip
+
+
+def _of_silence(functions: Sequence[Mapping[str, Any]], judging: Mapping[str, Any], right: float) -> Finding | None:
+    """No answer at all that earns more than a right one behind a few sentences, in whatever form."""
+    worked = [_total(functions, kind) for kind in judging["tries"] if kind.startswith(_WORKED)]
+    nothing = _total(functions, _NO_ANSWER[0])
+    if not worked or nothing is None or any(each is None or each >= nothing - _SAME for each in worked):
+        return None
+    best = max(each for each in worked if each is not None)
+    return found(
+        PROBLEM, TOML["silence"], confidence=LIKELY, evidence=tuple(_told(each) for each in functions),
+        nothing=_number(nothing), worked=_number(best), right=_number(right),
     )  # fmt: skip
 
 

@@ -135,6 +135,8 @@ def _own(session: Session) -> Iterator[Finding]:
     yield from asked
     yield from _contradictions(done, asked)
     yield from _held(done, asked)
+    yield from map(margins_stay_zero.of_loop, done.of("margins")[:1])
+    yield from map(template_rewrites_history.of_last_answers, done.of("rendered")[:1])
     same = margins_stay_zero.of_rehearsal([each["values"] for each in done.of("logged")])
     yield from [] if same is None else [same]
     for each in done.of("resume_own")[:1]:

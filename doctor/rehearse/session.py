@@ -28,7 +28,7 @@ from doctor.run.folder import RunDir
 
 #: folders of earlier rehearsals that are kept, with journal and output but without models
 _KEPT, _OLD_S = 5, 3600.0
-_CARRIED = ("doctor.monitors.rehearse",)
+_CARRIED = ("doctor.monitors.rehearse", "doctor.monitors.rehearse.relations")
 #: what remains of the time for a second pass must be worth its start
 _LEAST_S = 10.0
 #: seconds without work after which the copy of a process is given up; it has nothing to import

@@ -20,6 +20,9 @@ _LONG_CHARACTERS, _REPEATS = 8000, 400
 #: times that tags without an answer are written behind each other
 _TAGS_REPEATED = 20
 
+#: right answers behind some sentences of reasoning, about 80 tokens
+WORKED = "worked:"
+_WORK = "I look at what is given, and go on one step after the other. " * 5
 #: what earns nothing from a function that judges answers
 GARBAGE = ("empty", "refusal", "repeated", "prompt")
 
@@ -57,6 +60,8 @@ def of_rows(prompts: Sequence[str], right: Optional[Sequence[str]], texts: Itera
         for name, form in forms(tags):
             kinds.append(Answers(f"right:{name}", tuple(form(each) for each in finals)))
         kinds.append(Answers("right:whole", tuple(map(str, right))))
+        for name, form in dict([next(iter(forms(tags))), ("plain", str)]).items():
+            kinds.append(Answers(f"{WORKED}{name}", tuple(f"{_WORK}{form(each)}" for each in finals)))
         name, form = next(iter(forms(tags)))
         kinds.append(Answers(f"wrong:{name}", tuple(form(wrong_of(each)) for each in finals)))
     return kinds

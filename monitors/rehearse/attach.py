@@ -19,6 +19,7 @@ _PLACES = {
     "transformers.modeling_utils": ("models", "weights"),
     "transformers.utils.quantization_config": ("kernels", "configurations"),
     "peft.peft_model": ("models", "adapters"),
+    "transformers.tokenization_utils_base": ("relations.rendered", "attach"),
     "transformers.training_args": ("arguments", "attach"),
     "transformers.trainer": ("trainers", "attach"),
     "transformers.generation.utils": ("completions", "attach"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.relations import rendered
 from doctor.oracles.tokens import prefix_property, round_trip
 from doctor.oracles.verdict import BROKEN, HOLDS, Verdict
 
@@ -35,6 +36,11 @@ def look(trainer: Any) -> None:
     tokenizer = getattr(made, "tokenizer", made)
     if not getattr(tokenizer, "chat_template", None) or not _is_conversational(trainer):
         return
+    with rendered.silent():
+        _tell(trainer, tokenizer)
+
+
+def _tell(trainer: Any, tokenizer: Any) -> None:
     messages, ids, tools = _WITH_TOOL, None, True
     template = _template(trainer)
     try:

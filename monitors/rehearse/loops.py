@@ -6,7 +6,7 @@ import functools
 from typing import Any, ClassVar
 
 from doctor.monitors.rehearse import journal, loop_inventory, moved, outputs
-from doctor.monitors.rehearse.relations import accumulating, cleared, frozen, held, ratios
+from doctor.monitors.rehearse.relations import accumulating, cleared, frozen, held, margins, ratios
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -118,6 +118,7 @@ def _stepped(optimizer: Any, *_: Any) -> None:
     if Current.training:
         return
     cleared.stepped(optimizer)
+    margins.stepped(optimizer)
     made = _Loop.steps[id(optimizer)] = _Loop.steps.get(id(optimizer), 0) + 1
     journal.write("step", edge="end", step=made, loop=True)
     if made == 1:

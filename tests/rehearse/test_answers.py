@@ -515,3 +515,19 @@ def test_a_table_that_lacks_the_prompts_is_told(root: Path, function: Any, behin
             == "`by_prompt` looks right answers up in `TABLE` by prompts that the table does not have"
         )
         assert found.words("zh").headline
+
+
+def right_answer(completions: list[str], answer: list[str], **_: Any) -> list[float]:
+    return [0.5 * (each.rpartition(" ")[2] == right) for each, right in zip(completions, answer, strict=True)]
+
+
+@pytest.mark.parametrize(("price", "count"), [(0.1, 1), (0.001, 0), (0.0, 0)])
+def test_a_price_for_length_that_makes_silence_the_best_answer_is_told(root: Path, price: float, count: int) -> None:
+    def concise(completions: list[str], **_: Any) -> list[float]:
+        return [-price * len(each) for each in completions]
+
+    found = reward_does_not_judge.of_rehearsal(tried(root, right_answer, concise, answer=RIGHT))
+    assert (found is not None) == bool(count)
+    if found is not None:
+        assert found.words().headline.startswith("An empty answer earns 0, a right one behind five sentences -")
+        assert found.words("zh").headline

@@ -11,9 +11,20 @@ from typing import Any
 import pytest
 
 from doctor.checks.numerics import first_step_contradicts_its_data as judge
+from doctor.checks.numerics import margins_stay_zero
 from doctor.checks.numerics import trains_other_than_asked as asked
+from doctor.checks.rl.rewards import template_rewrites_history
 from doctor.monitors.rehearse import journal as notes
-from doctor.monitors.rehearse.relations import accumulating, collating, contracts, extents, frozen, held
+from doctor.monitors.rehearse.relations import (
+    accumulating,
+    collating,
+    contracts,
+    extents,
+    frozen,
+    held,
+    margins,
+    rendered,
+)
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.relations.leaks import Leak
 from doctor.monitors.rehearse.settings import PassSettings, _Read
@@ -33,6 +44,11 @@ def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[di
     monkeypatch.setattr(extents.Known, "prompts", set())
     monkeypatch.setattr(contracts._Calls, "made", {})
     monkeypatch.setattr(collating._Looked, "done", False)
+    for owner, name, value in (
+        (margins._Seen, "steps", 0), (margins._Seen, "calls", 0), (margins._Seen, "zero", 0),
+        (rendered._Seen, "asked", set()), (rendered._Seen, "lost", 0),
+    ):  # fmt: skip
+        monkeypatch.setattr(owner, name, value)
     for name, value in (("held", {}), ("weights", {}), ("optimizers", {}), ("told", False)):
         monkeypatch.setattr(held._Seen, name, value)
     for name, value in (
@@ -350,3 +366,59 @@ def test_a_collator_that_fails_alone_costs_nothing(journal: list[dict[str, Any]]
 
     assert set(collating._watched(collate)(ROWS)) == {"input_ids", "labels", "attention_mask"}
     assert [each["kind"] for each in journal] == ["crashed"]
+
+
+# pairs and templates -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rate", "itself", "count"), [(0.1, True, 1), (0.1, False, 0), (0.0, True, 0)])
+def test_margins_of_a_policy_against_itself_are_told(
+    journal: list[dict[str, Any]], rate: float, itself: bool, count: int
+) -> None:
+    module = types.SimpleNamespace(logsigmoid=F.logsigmoid)
+    margins.attach(module)
+    policy, pairs = nn.Linear(3, 1), torch.randn(4, 3)
+    first = policy(pairs).detach()
+    optimizer = torch.optim.SGD(policy.parameters(), lr=rate)
+    for _ in range(2):
+        reference = policy(pairs).detach() if itself else first
+        optimizer.zero_grad()
+        (-module.logsigmoid(policy(pairs) - reference).mean()).backward()
+        optimizer.step()
+        margins.stepped(optimizer)
+    told = [margins_stay_zero.of_loop(each) for each in journal]
+    assert len(told) == count
+    assert all(each.words(language).headline for each in told for language in ("en", "zh"))
+
+
+class Tokenizer:
+    def __init__(self, *, cuts: bool) -> None:
+        self.cuts = cuts
+
+    def apply_chat_template(self, conversation: Any, **_: Any) -> str:
+        def content(text: str) -> str:
+            return text.rsplit("</think>", maxsplit=1)[-1] if self.cuts else text.strip()
+
+        return "".join(f"<|{each['role']}|> {content(each['content'])}" for each in conversation)
+
+
+@pytest.mark.parametrize(("cuts", "thinks", "open_end", "count"), [
+    (True, True, False, 1), (False, True, False, 0), (True, False, False, 0), (True, True, True, 0),
+])  # fmt: skip
+def test_answers_that_a_template_cuts_are_told(
+    journal: list[dict[str, Any]], cuts: bool, thinks: bool, open_end: bool, count: int
+) -> None:
+    class Watched(Tokenizer):
+        pass
+
+    rendered.attach(types.SimpleNamespace(PreTrainedTokenizerBase=Watched))
+    tokenizer = Watched(cuts=cuts)
+    for number in range(6):
+        answer = f"<think> I add {number} and 7. </think> It is {number + 7}." if thinks else f"It is {number + 7}."
+        turns = [{"role": "user", "content": "Add."}, {"role": "assistant", "content": answer}]
+        with rendered.silent():
+            tokenizer.apply_chat_template(turns)
+        tokenizer.apply_chat_template([*turns, {"role": "user", "content": "And?"}] if open_end else turns)
+    told = [template_rewrites_history.of_last_answers(each) for each in journal[:1]]
+    assert len(told) == count
+    assert all(each.words(language).headline for each in told for language in ("en", "zh"))

@@ -100,3 +100,16 @@ def test_a_pass_that_works_or_tells_is_not_idle(works: str, tmp_path: Path, monk
     program = f"import time\nend = time.monotonic() + 5\nwhile time.monotonic() < end:\n    {works}"
     ended = run_pass([sys.executable, "-c", program], folder(tmp_path), dict(os.environ), limit_s=50)
     assert (ended.late, ended.code) == (False, 0)
+
+
+def test_what_is_put_into_modules_of_libraries_is_carried(tmp_path: Path) -> None:
+    """It is imported by name, when the module of the library is there."""
+    from doctor.monitors.rehearse.attach import _PLACES
+    from doctor.readers.patient.carry import carry
+    from doctor.rehearse.session import _CARRIED
+
+    folder = carry(_CARRIED, tmp_path / "lib") / "doctor" / "monitors" / "rehearse"
+    missing = {
+        owner for owner, _ in _PLACES.values() if not folder.joinpath(*owner.split(".")).with_suffix(".py").exists()
+    }
+    assert missing == set()

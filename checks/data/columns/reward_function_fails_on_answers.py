@@ -18,7 +18,9 @@ SHAPE = TOML["shape"]
 
 KINDS = TOML.phrases("kind")
 #: the most telling first: what a model writes soonest
-_ORDER = ("empty", "right", "wrong", "ends", "begins", "refusal", "prompt", "repeated", "format", "tags", "long")
+_ORDER = (
+    "empty", "right", "worked", "wrong", "ends", "begins", "refusal", "prompt", "repeated", "format", "tags", "long",
+)  # fmt: skip
 
 
 def of_rehearsal(function: Mapping[str, Any]) -> Iterator[Finding]:
@@ -37,7 +39,7 @@ def of_rehearsal(function: Mapping[str, Any]) -> Iterator[Finding]:
         if not error or error == "not tried" or message.en.headline in seen:
             continue
         seen.add(message.en.headline)
-        name = KINDS.get(kind) or KINDS["right" if kind.startswith("right") else "wrong"]
+        name = KINDS.get(kind) or KINDS["right" if kind.startswith(("right", "worked")) else "wrong"]
         file, _, line = (tried["frame"] or function["place"]).rpartition(":")
         yield found(
             PROBLEM, message, where=Where(file=file or None, line=whole_of(line)),

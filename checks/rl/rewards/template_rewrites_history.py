@@ -40,3 +40,11 @@ def of_rehearsal(conversation: Mapping[str, Any]) -> Finding | None:
         evidence = (Observed.quoted("tokenizer", "encode(decode(ids)) gives other ids"),)
         return found(PROBLEM, CHANGED, severity=INFO, confidence=LIKELY, evidence=evidence)
     return None
+
+
+def of_last_answers(entry: Mapping[str, Any]) -> Finding:
+    """Judge a template that leaves out the beginning of answers that end their conversations."""
+    evidence = (Observed.quoted("chat template", f"not in the text: {entry['lost']!r}"),)
+    return found(
+        PROBLEM, TOML["last"], severity=WARNING, confidence=LIKELY, answers=entry["answers"], evidence=evidence
+    )

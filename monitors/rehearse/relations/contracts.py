@@ -14,6 +14,7 @@ import functools
 from typing import Any, Callable, ClassVar
 
 from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.relations import margins
 from doctor.monitors.rehearse.settings import settings
 
 #: calls of a function that are looked at
@@ -39,6 +40,7 @@ def attach(module: Any) -> None:
     """Look at the first calls; `module` is torch.nn.functional."""
     if not settings().tiny:  # what is compared takes memory that is measured
         return
+    margins.attach(module)
     for name, judge in _TAKES.items():
         setattr(module, name, _looked_at(getattr(module, name), name, judge))
 
