@@ -77,8 +77,9 @@ class RewardFunction:
 
     `returns`: kinds of what its return statements give: "list", "scalar", "none", "str", "unknown". `reads`: how it
     plainly uses each completion: its "length", as "text", or as a list of which it takes a "message". `required`: those
-    of its parameters that have no default; `demanded`: keys that it takes from `**kwargs` in any case. `of_one`:
-    whatever it is given, it returns a list of one element.
+    of its parameters that have no default; `demanded`: keys that it takes from `**kwargs` in any case; `asked`: those
+    that it takes by `kwargs.get`, if it does nothing else with `kwargs`. `of_one`: whatever it is given, it returns a
+    list of one element.
     """
 
     name: str
@@ -91,6 +92,7 @@ class RewardFunction:
     reads: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     demanded: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     of_one: bool = False
 
 

@@ -44,12 +44,13 @@ FRESH: dict[str, dict[str, Any]] = {
         "fresh_six.yaml",
         "fresh_seven.yaml",
         "fresh_eight.yaml",
+        "fresh_nine.yaml",
     )
     for name, case in read_cases(Path(__file__).with_name(file)).items()
 }
 #: case of the files -> the finding that names its cause; the first five of the first, the first two of each of the two
 #: behind it, the first three of the fourth, the first four of the sixth and the first of the seventh were caught in the
-#: first run, none of the fifth
+#: first run, none of the fifth and of the eighth, and two of the ninth
 FRESH_CAUGHT = {
     "trl-two-sizes-of-a-generation": "TRL3814/twice", "vllm-heads-over-eight": "VLL9193/heads",
     "verl-key-of-the-other-trainer": "VRL001", "ttrl-keys-of-a-fork": "VRL001", "olmocr-groups-of-28": "TRL3814/groups",
@@ -91,6 +92,11 @@ FRESH_CAUGHT = {
     "fsdp-flat-parameters-with-adapter": "FSD008", "ds-schedule-over-cosine": "DSP3770",
     "labels-of-padding": "DAT3073/padding_in_labels", "ppo-rewards-for-returns": "DAT3073/rewards_taken_for_returns",
     "openrlhf-reward-file-without-ray": "DAT062", "llamafactory-pairs-not-ranked": "DAT043",
+    "trl-completions-cut-by-max-length": "TRL3133", "swift-port-of-another-server": "TRL012",
+    "accelerate-schedule-steps-for-each-card": "DAT3073/schedule_in_every_process",
+    "llamafactory-answers-are-objects": "DAT043", "transformers-optimizer-without-schedule": "DSP035",
+    "trl-rollout-function-repeats-prompts": "DAT3073/prompts_repeated_twice",
+    "soup-gold-dropped-by-the-loader": "DAT002",
     "verl-rows-of-no-source": "VRL024", "axolotl-grpo-without-transform": "DAT1825/axolotl_pairs",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip

@@ -12,8 +12,9 @@ from doctor.catalogue.shared.trainers import certainty, is_grpo, listing
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.checks.data._logged import blamed
-from doctor.checks.data._passed import passed, signature_of
+from doctor.checks.data._passed import PASSED, passed, signature_of
 from doctor.facts.packages import Packages
+from doctor.facts.rows import Rows
 from doctor.facts.script import RewardFunction
 from doctor.facts.training import Training
 
@@ -22,10 +23,14 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 COLUMN = TOML["column"]
 DROPPED = TOML["dropped"]
+ASKED = TOML["asked"]
+KEYWORD = TOML["keyword"]
 
 
 #: arguments of the trainer that hand reward functions more than the columns
 _ADDING = {"rollout_func", "environment_factory"}
+#: keywords of some releases, of which a function that asks for them knows that others do not pass them
+_PASSED_LATER = frozenset(name for name, _ in PASSED)
 #: names that no release passes, whatever columns there are
 _NEVER = ("prompt", "completion")
 #: columns that `remove_unused_columns=True` leaves (`_set_signature_columns_if_needed` of GRPOTrainer and RLOOTrainer)
@@ -47,6 +52,7 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
         if rows is None or not rows.complete or _ADDING & training.trainer_arguments.keys():
             continue
         given = {*rows.columns, *passed(packages), *_NEVER}
+        yield from _keywords_absent(function, rows, given)
         for parameter in function.required:
             if parameter not in given:
                 yield _told(
@@ -57,6 +63,18 @@ def reward_parameter_not_passed(training: Training, packages: Packages) -> Judge
                     parameter=parameter,
                     columns=listing(rows.columns[:6]),
                 )
+
+
+def _keywords_absent(function: RewardFunction, rows: Rows, given: set[str]) -> Judgement:
+    """Keys of `**kwargs` that no column has; one of several that are asked for is enough."""
+    shown = listing(rows.columns[:6])
+    for parameter in function.demanded:
+        if parameter not in given:
+            yield _told(function, KEYWORD, LIKELY, severity=ERROR, parameter=parameter, columns=shown)
+            return
+    asked = [each for each in function.asked if each not in _PASSED_LATER]
+    if asked and not given & {*asked} and not any(each in rows.columns for each in function.parameters):
+        yield _told(function, ASKED, LIKELY, parameter=asked[0], columns=shown)
 
 
 @check(PROBLEM)

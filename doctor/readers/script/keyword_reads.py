@@ -1,4 +1,4 @@
-"""Keys that a function takes from its `**kwargs` whenever it is called."""
+"""Keys that a function takes from its `**kwargs`: whenever it is called, or with nothing for those that are absent."""
 
 from __future__ import annotations
 
@@ -30,6 +30,34 @@ def keys_demanded(node: FunctionNode | ast.Lambda) -> tuple[str, ...]:
         if any(isinstance(each, (ast.Return, ast.Raise)) for each in ast.walk(statement)):
             break
     return tuple(found)
+
+
+def keys_asked(node: FunctionNode | ast.Lambda) -> tuple[str, ...]:
+    """Names in `kwargs.get("name")` without a default that says something; none if `kwargs` is used in other ways."""
+    if node.args.kwarg is None or isinstance(node, ast.Lambda):
+        return ()
+    name = node.args.kwarg.arg
+    used = [each for statement in node.body for each in ast.walk(statement)]
+    calls = [each for each in used if isinstance(each, ast.Call) and _asked(each, name) is not None]
+    mentions = sum(isinstance(each, ast.Name) and each.id == name for each in used)
+    keys = (_asked(each, name) for each in calls if all(map(_is_nothing, each.args[1:])))
+    return tuple(dict.fromkeys(key for key in keys if key)) if mentions == len(calls) else ()
+
+
+def _is_nothing(default: ast.expr) -> bool:
+    """`None`, `[]`, `""`: no setting that a function may work with."""
+    if isinstance(default, (ast.List, ast.Tuple)):
+        return not default.elts
+    return isinstance(default, ast.Constant) and default.value in {None, ""}
+
+
+def _asked(node: ast.Call, name: str) -> str | None:
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "get":
+        return None
+    base, key = node.func.value, node.args[0] if node.args else None
+    if not isinstance(base, ast.Name) or base.id != name or not isinstance(key, ast.Constant):
+        return None
+    return key.value if isinstance(key.value, str) else None
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

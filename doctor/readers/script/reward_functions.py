@@ -10,7 +10,7 @@ from doctor.facts.script import RewardFunction
 from doctor.readers.script.ast_names import CannotTell, Names, Spot
 from doctor.readers.script.ast_scopes import FunctionNode
 from doctor.readers.script.completion_reads import reads_of
-from doctor.readers.script.keyword_reads import keys_demanded
+from doctor.readers.script.keyword_reads import keys_asked, keys_demanded
 from doctor.readers.script.return_kinds import return_kinds, returns_lists_of_one
 
 #: decorators that change neither parameters nor what comes back
@@ -168,6 +168,7 @@ def _described(node: FunctionNode | ast.Lambda, name: str, spot: Spot, bound: _B
         parameters=_parameters(node.args, bound),
         required=_required(node.args, bound),
         demanded=tuple(each for each in keys_demanded(node) if each not in bound.keywords),
+        asked=() if bound.keywords else keys_asked(node),
         has_var_keyword=node.args.kwarg is not None,
         returns=kinds,
         return_places=tuple(source.place(each) for each in nodes),

@@ -132,9 +132,9 @@ def _reference_is_policy(script: Script) -> Iterator[Met]:
         for owner in trained:
             theirs = script.roles.origins(owner)
             if mine and theirs and mine == theirs and len(mine) == 1:
-                yield Met(
-                    "reference_is_policy", defined[0].step.node, {"reference": name, "model": text_of(owner.node)}
-                )
+                model = text_of(owner.node)
+                model = _under(defined[0].value) if model == name else model
+                yield Met("reference_is_policy", defined[0].step.node, {"reference": name, "model": model})
                 return
 
 
@@ -214,6 +214,13 @@ def _plain(value: ast.AST) -> bool:
             return False
         value = value.func.value
     return isinstance(value, ast.Name)
+
+
+def _under(value: ast.AST) -> str:
+    """The name that an object had before: `policy` of `policy.eval()`."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        value = value.func.value
+    return text_of(value)
 
 
 def _past_wrapper(script: Script, events: list[Event]) -> Iterator[Met]:
