@@ -15,7 +15,7 @@ from doctor.catalogue.words import words_of
 from doctor.facts.model import Model
 from doctor.facts.packages import Packages
 from doctor.facts.script import Script
-from doctor.facts.training import SWIFT, Training
+from doctor.facts.training import LLAMAFACTORY, SWIFT, Training
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -84,14 +84,14 @@ def lora_default_absent(
 ) -> Judgement:
     """`LoraConfig` without targets, for a model type for which the installed PEFT has none of its own.
 
-    Unsloth and ms-swift bring their own lists, and `target_parameters` stands for them.
+    Unsloth, ms-swift and LLaMA-Factory bring their own lists, and `target_parameters` stands for them.
     """
     lora, version = training.lora or {}, packages.version("peft")
     family, stated = _family(training, model)
     if not lora.keys() & _LORA_ALONE or lora.keys() & {"target_modules", "target_parameters"} or family is None:
         return
     imports = {each.partition(".")[0] for each in script.imports} if script is not None else set()
-    if version is None or "unsloth" in imports or training.config_origin == SWIFT:
+    if version is None or "unsloth" in imports or training.config_origin in (SWIFT, LLAMAFACTORY):
         return
     since = data.lora_default_since(family)
     if since is not None and packages.matches("peft", f">={since}"):

@@ -31,6 +31,15 @@ class Cut:
 
 
 @record
+class Stop:
+    """Where a script ends by itself before it starts anything: `code` of its exit, and what it printed before."""
+
+    place: Place
+    code: str
+    said: str = ""
+
+
+@record
 class Beside:
     """Another command that the same script starts: a server, a node of Ray, a second training.
 
@@ -73,6 +82,7 @@ class Launch:
         read_from: where the command stands: the script, Makefile or notebook that was given, and what it starts in
             turn; then `argv` is that command. Empty for a command that was given itself.
         cut: where the command of a script ends before its last line.
+        stop: where the script ends with a failure of its own before it starts anything.
         unclear: what could not be known without running the script, a clause each.
         missing: a script or file that the command starts and that does not exist.
         misspelt, meant: a word that is nearly the name of a program or of its subcommand, and that name.
@@ -111,6 +121,7 @@ class Launch:
     image: str | None = None
     beside: tuple[Beside, ...] = ()
     made: tuple[str, ...] = ()
+    stop: Stop | None = None
 
     def may_make(self, path: str) -> bool:
         """Whether lines before the command may write a file: they name it, or a folder that holds it."""

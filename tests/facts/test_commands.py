@@ -97,7 +97,7 @@ def test_files_that_are_no_scripts(tmp_path):
     assert [found[name].interpreter for name in ("accelerate", "trl", "ray", "vllm")] == [None] * 4
 
 
-@pytest.mark.parametrize("name", sorted(LOOKED_UP))
+@pytest.mark.parametrize("name", sorted({each.split()[0] for each in LOOKED_UP}))
 def test_each_launcher_that_can_be_missed_is_looked_for(tmp_path: Path, name: str) -> None:
     script(tmp_path / "bin" / name, "#!/bin/sh\n")
     assert name in commands(tmp_path, PATH=str(tmp_path / "bin")).found

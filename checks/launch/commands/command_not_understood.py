@@ -27,7 +27,7 @@ _OF_OPTIONS = (" has no option `", "` lacks its value", "` fits several options 
 @check(PROBLEM)
 def command_not_understood(launch: Launch, framework_config: FrameworkConfig | None) -> Judgement:
     """Say what stopped the parser."""
-    if launch.missing or (launch.not_understood is None and launch.kind != "unknown"):
+    if launch.missing or launch.stop or (launch.not_understood is None and launch.kind != "unknown"):
         return  # a file that does not exist is another problem
     if {"--help", "-h", "--version"} & set(launch.argv):
         return  # starts nothing

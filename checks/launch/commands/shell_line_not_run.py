@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
-from doctor.catalogue.finding import CONFIRMED, Where, found
+from doctor.catalogue.finding import CONFIRMED, LIKELY, Where, found
 from doctor.catalogue.words import words_of
 from doctor.facts.launch import Launch
 
@@ -14,6 +14,7 @@ PROBLEM = TOML.problem
 _MENDED = r"sed -i 's/\\[[:space:]]\{{1,\}}\(#.*\)\{{0,1\}}$/\\/' {file}"
 _MESSAGES = {"blank": TOML["cut"], "comment": TOML["cut_by_comment"], "not joined": TOML["cut_unjoined"]}
 _MOST_NAMED = 8
+ENDS, ENDS_WITH_WORDS = TOML["ends"], TOML["ends_with_words"]
 
 
 @check(PROBLEM)
@@ -29,4 +30,18 @@ def command_cut_short(launch: Launch) -> Judgement:
         line=cut.place.line, lost=", ".join([*named[:_MOST_NAMED], *more]),
         commands=(_MENDED.format(file=cut.place.file),) if cut.by == "blank" else (),
         evidence=(Observed.quoted(cut.place.file, " ".join(launch.argv)[:200], cut.place.line),),
+    )  # fmt: skip
+
+
+@check(PROBLEM)
+def script_that_ends_itself(launch: Launch) -> Judgement:
+    """An `exit` that is reached whatever only the run would tell, with a code that says failure."""
+    stop = launch.stop
+    if stop is None:
+        return
+    message = ENDS_WITH_WORDS if stop.said else ENDS
+    yield found(
+        PROBLEM, message, where=Where(stop.place.file, stop.place.line), confidence=LIKELY, line=stop.place.line,
+        code=stop.code, said=stop.said,
+        evidence=(Observed.quoted(stop.place.file, f"exit {stop.code}", stop.place.line),),
     )  # fmt: skip

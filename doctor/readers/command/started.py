@@ -241,6 +241,8 @@ class Opener:
             active = _activated(each.words, active)
             if (launch := self._one(state, each)) is not None:
                 launches.append(replace(launch, argv=(*active, *launch.argv)))
+        if not launches and started and started[-1].words[0] == "exit":
+            return _stopped(state, started[-1])
         if not launches:
             file = os.path.basename(path or (started[0].file if started else ""))  # noqa: PTH119
             state.not_understood = (
@@ -362,6 +364,16 @@ def _missing(state: Unwrapped, word: str) -> Launch:
     return Launch(
         argv, "unknown", word, not_understood=f"`{hide('', shown)}` does not exist", folder=state.folder, missing=shown
     )
+
+
+def _stopped(state: Unwrapped, end: Started) -> Launch:
+    from doctor.facts.launch import Launch, Stop
+
+    place = Place(end.file, end.line)
+    name = os.path.basename(end.file)  # noqa: PTH119
+    why = f"`{redact_text(name)}` ends in line {end.line} with exit code {end.words[1]} before it starts anything"
+    stop = Stop(place, end.words[1], redact_text(end.said))
+    return Launch((*state.wrappers, name), "unknown", name, not_understood=why, folder=state.folder, stop=stop)
 
 
 def _names_file(state: Unwrapped, word: str) -> bool:

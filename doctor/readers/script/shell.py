@@ -48,6 +48,7 @@ class Started:
         stdin: text of a here-document.
         cut: where the shell ends it before its last line as written.
         made: files and folders, in full, that commands before it write or are told of.
+        said: of an `exit` with a code other than 0, what the script printed just before.
 
     """
 
@@ -60,6 +61,7 @@ class Started:
     stdin: str | None = None
     cut: Cut | None = None
     made: tuple[str, ...] = ()
+    said: str = ""
 
 
 class _End(Exception):  # noqa: N818 - `exit`, which ends the reading
@@ -136,6 +138,10 @@ class _Reader:
         self.functions: dict[str, Node] = {}
         self.made: dict[str, None] = {}
         self.depth = 0
+        self.line = 0
+        self.said = ""
+        #: something happened by which what follows may not, or with other variables and files: no `exit` is sure
+        self.unsure = False
         self.source = b""
 
     # --- structure ---
@@ -162,7 +168,12 @@ class _Reader:
             return answer
         if node.type == "command":
             return self.command(node, certain=certain, stdin=stdin)
-        if node.type in {"compound_statement", "do_group", "else_clause", "subshell", "negated_command"}:
+        if node.type == "subshell":
+            count = len(self.found)
+            with suppress(_End):  # which ends the subshell alone
+                self.block(node, certain=certain)
+            self.found[count:] = [each for each in self.found[count:] if each.words[0] != "exit"]
+        elif node.type in {"compound_statement", "do_group", "else_clause", "negated_command"}:
             self.block(node, certain=certain)
         return None
 
@@ -296,8 +307,10 @@ class _Reader:
     def _maybe(self, work: Callable[[], Any]) -> None:
         """Read what may not happen: variables that differ afterwards are not known."""
         before, self.scope = self.scope, self.scope.copy()
-        with suppress(_End):  # an `exit` of a branch ends that branch
+        try:
             work()
+        except _End:  # an `exit` of a branch ends that branch
+            self.unsure = True
         after, self.scope = self.scope, before
         for name, value in after.values.items():
             if before.values.get(name, before.get(name)) != value:
@@ -359,6 +372,7 @@ class _Reader:
             return (value == "") == (operator == "-z")
         path = os.path.join(self.scope.folder, value)  # noqa: PTH118
         tests = {"-f": os.path.isfile, "-d": os.path.isdir, "-e": os.path.exists}
+        self.unsure = self.unsure or bool(self.found)  # which may make or delete files
         return tests[operator](path) if operator in tests else None
 
     def _test_command(self, node: Node, certain: bool) -> bool | None:
@@ -368,8 +382,8 @@ class _Reader:
     # --- assignments ---
 
     def _variable_assignment(self, node: Node, certain: bool) -> None:
-        del certain
         name, value = self._assignment(node)
+        self._refused(certain, node)
         if name:
             self.scope.assign(name, value)
 
@@ -400,13 +414,13 @@ class _Reader:
         return f"{old or ''}{new}"
 
     def _declaration_command(self, node: Node, certain: bool) -> None:
-        del certain
         kind = text_of(node.children[0])
         options = [text_of(each) for each in node.named_children if each.type == "word"]
         exported = kind == "export" or any("x" in each for each in options if each.startswith("-"))
         for child in node.named_children:
             if child.type == "variable_assignment":
                 name, value = self._assignment(child)
+                self._refused(certain, child)
                 self.scope.assign(name, value)
             elif child.type == "variable_name":
                 name = text_of(child)
@@ -457,6 +471,8 @@ class _Reader:
                 words += fields(child, self.scope)
         if not words:
             return None
+        self._refused(certain, node)
+        self.line = node.start_point[0] + 1
         count = len(self.found)
         answer = self._run(front, words, node.start_point[0] + 1, certain, stdin)
         if self.found[count:] and self.found[-1].words == (*front, *words):
@@ -470,6 +486,8 @@ class _Reader:
         builtin = _BUILTINS.get(name)
         if builtin is not None:
             return builtin(self, words[1:], certain)
+        self.said = ""
+        self.unsure = self.unsure or name in _SET_VARIABLES
         if name in self.functions and self.depth < _DEEPEST:
             arguments, self.scope.arguments = self.scope.arguments, [self.scope.arguments[0], *words[1:]]
             self.depth += 1
@@ -544,6 +562,7 @@ class _Reader:
     def do_source(self, words: list[str], certain: bool) -> None:
         """A file of variables or functions, and a virtual environment's `activate`."""
         if not words or unknown(words[0]):
+            self.unsure = True
             return
         if words[0] == "activate":  # conda's own, of its older releases
             self._run([], ["conda", *words], 0, certain, None)
@@ -557,6 +576,7 @@ class _Reader:
             return
         text = self.read(path) if self.depth < _DEEPEST else None
         if text is None:
+            self.unsure = True
             return
         self.depth += 1
         file, self.file = self.file, path
@@ -566,14 +586,31 @@ class _Reader:
 
     def do_eval(self, words: list[str], certain: bool) -> None:
         text = " ".join(words)
+        self.unsure = self.unsure or unknown(text)
         if self.depth < _DEEPEST:
             self.depth += 1
             self.text(text, certain=certain)
             self.depth -= 1
 
+    def do_echo(self, words: list[str], certain: bool) -> bool:
+        del certain
+        self.said = " ".join(each for each in words if each not in {"-e", "-n", "-en", "-ne"})
+        return True
+
     def do_exit(self, words: list[str], certain: bool) -> None:
-        del words, certain
+        """End the reading; an exit with a code of its own is noted where nothing else can happen."""
+        code = words[0] if words and words[0].isdigit() else "0"
+        if certain and code.strip("0") and not self.unsure:
+            where = (self.scope.folder, self.file, self.line)
+            self.found.append(Started(("exit", code), (), *where, said=self.said))
         raise _End
+
+    def _refused(self, certain: bool, node: Node) -> None:
+        """`${NAME:?words}` of a variable that is not set ends the script with the words."""
+        refused, self.scope.refused = self.scope.refused, None
+        if refused is not None and certain:
+            self.said, self.line = refused, node.start_point[0] + 1
+            self.do_exit(["1"], certain)
 
     def do_nothing(self, words: list[str], certain: bool) -> bool:
         del words, certain
@@ -602,11 +639,15 @@ def _compared(left: str, operator: str, right: str) -> bool | None:
             "-ge": one >= two}.get(operator)  # fmt: skip
 
 
+#: commands that set variables as nobody can tell
+_SET_VARIABLES = frozenset({
+    "mapfile", "readarray", "let", "getopts", "module", "ml", "spack", "conda", "mamba", "micromamba", "set_env",
+})  # fmt: skip
 _BUILTINS: dict[str, Callable[[_Reader, list[str], bool], bool | None]] = {
     "cd": _Reader.do_cd, "pushd": _Reader.do_cd, "set": _Reader.do_set, "shift": _Reader.do_shift,
     "read": _Reader.do_read,
     "source": _Reader.do_source, ".": _Reader.do_source, "eval": _Reader.do_eval, "exit": _Reader.do_exit,
-    "true": _Reader.do_nothing, ":": _Reader.do_nothing, "false": _Reader.do_no, "echo": _Reader.do_nothing,
-    "printf": _Reader.do_nothing, "trap": _Reader.do_nothing, "ulimit": _Reader.do_nothing, "wait": _Reader.do_nothing,
+    "true": _Reader.do_nothing, ":": _Reader.do_nothing, "false": _Reader.do_no, "echo": _Reader.do_echo,
+    "printf": _Reader.do_echo, "trap": _Reader.do_nothing, "ulimit": _Reader.do_nothing, "wait": _Reader.do_nothing,
     "shopt": _Reader.do_nothing, "mkdir": _Reader.do_nothing, "sleep": _Reader.do_nothing,
 }  # fmt: skip

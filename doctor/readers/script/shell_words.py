@@ -39,6 +39,7 @@ class ShellScope:
         arguments: `$0`, `$1` ...
         set_elsewhere: prefixes of variables that a scheduler sets, whose values nobody knows here.
 
+    `refused`: what `${NAME:?words}` of a variable that is not set says, until somebody takes it.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ShellScope:
         self.values: dict[str, Value] = {}
         self.exported: set[str] = set()
         self.all_exported = False
+        self.refused: str | None = None
 
     def copy(self) -> ShellScope:
         """The same, for a branch that may not be taken."""
@@ -273,8 +275,8 @@ def _element(text: str, subscript: Node, scope: ShellScope) -> str | list[str]:
     items = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []
     if match is None or match[4]:
         return text
-    if match[1]:
-        return str(len(items))
+    if match[1]:  # a word that is not known may be none, or many
+        return text if any(map(unknown, items)) else str(len(items))
     if match[3] in {"@", "*"}:
         return items
     if match[3].isdigit():
@@ -294,6 +296,8 @@ def _operated(text: str, match: re.Match[str], scope: ShellScope) -> str:
     if kind in "-=?":
         if kind == "=" and not value:
             scope.assign(name, word)
+        if kind == "?" and not value:
+            scope.refused = f"{name}: {word or 'parameter null or not set'}"
         return value or ("" if kind == "?" else word)
     if kind == "+":
         return word if value else ""

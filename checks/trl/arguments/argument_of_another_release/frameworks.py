@@ -29,6 +29,9 @@ UNTRAINED = TOML["untrained"]
 REFUSE = frozenset({"llamafactory", "openrlhf", "oumi", "areal"})
 #: below such keys stands what another program reads
 FREE = ("kwargs", "env", "env_vars", "overrides", "columns", "metadata", "extra", "deepspeed", "hf_overrides")
+#: beginnings of options that a framework hands on, all of a server's
+#: (https://github.com/THUDM/slime/blob/624b824a898ab0ec1fcb4d373004c7f3852bf515/slime/backends/sglang_utils/arguments.py)
+HANDED_ON = {"slime": ("sglang_", "router_")}
 #: arguments of TrainingArguments' child for sequences, which LLaMA-Factory takes too
 _OF_SEQUENCES = frozenset({
     "sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config",
@@ -70,7 +73,7 @@ def key_of_framework(
                 )  # fmt: skip
             continue
         alike = _near(name, known)
-        if alike:
+        if alike and not name.startswith(HANDED_ON.get(framework_config.framework, ())):
             yield found(
                 PROBLEM, MISSPELT, severity=severity, confidence=LIKELY, where=place_of(setting),
                 evidence=quoted(setting), name=name, near=alike, framework=framework_config.framework,
