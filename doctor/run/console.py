@@ -46,14 +46,15 @@ class Console:
 
     Args:
         run: folder of the run, which exists.
-        tell: called once, with the error number of the first failure to record something.
+        tell: called once each with `unkept` and the error number of the first failure to record something, and with
+            `unshown` and that of an output that takes nothing more.
 
     Raises:
         OSError: there is no pipe or no memory left.
 
     """
 
-    def __init__(self, run: RunDir, tell: Callable[[int], object]) -> None:
+    def __init__(self, run: RunDir, tell: Callable[[str, int], object]) -> None:
         with suppress(OSError):  # the log's own failure is told by who writes it
             run.console.parent.mkdir(parents=True, exist_ok=True)
         self._log = str(run.console)
@@ -66,7 +67,7 @@ class Console:
         self._failed = 0
         self._began = time.monotonic()
         self._own: Optional[threading.Thread] = None
-        self._tell: Optional[Callable[[int], object]] = tell
+        self._tell, self._told = tell, set[str]()
         self._start()
         _OPEN.append(self)
 
@@ -100,10 +101,11 @@ class Console:
         self._tell_once()
 
     def _tell_once(self) -> None:
-        number = self._page.get("errno")
-        if number and self._tell is not None:
-            tell, self._tell = self._tell, None
-            tell(number)
+        for what, name in (("unkept", "errno"), ("unshown", "unshown")):
+            number = self._page.get(name)
+            if number and what not in self._told:
+                self._told.add(what)
+                self._tell(what, number)
 
     def resized(self) -> bool:
         """Hand on the terminal's size; whether the command's had another."""

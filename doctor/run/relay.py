@@ -44,6 +44,8 @@ _UNFINISHED_S, _PROGRESS_S = 10.0, 1.0
 _SIZE_S, _STANDBY_S = 0.25, 0.2
 #: what a command wrote into a terminal before its end may arrive a little later, while others write on for ever
 _LATE_MS, _LATE_S = 50, 1.0
+#: a reader that has gone, and a terminal that was closed
+_NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
 
 
 class Page:
@@ -66,6 +68,7 @@ class Page:
         "started",  # how many relays have worked
         "open0",  # whether the last line of the first stream has no end yet
         "open1",  # of the second
+        "unshown",  # error number of an output that takes nothing more, though somebody may read it
     )
 
     def __init__(self, file: int) -> None:
@@ -115,6 +118,8 @@ class Lane:
     def __init__(self, source: int, target: int, *, terminal: bool) -> None:
         self.source, self.target, self.terminal = source, target, terminal
         self._size = b""
+        #: error number by which the target was left, other than that nobody reads there any more
+        self.refused = 0
 
     def read(self) -> bytes:
         """What is there; nothing at the end, which a terminal tells by an error."""
@@ -129,7 +134,8 @@ class Lane:
         try:
             while view and self.target >= 0:
                 view = view[_written(self.target, view) :]
-        except OSError:
+        except OSError as exc:
+            self.refused = 0 if exc.errno in _NOBODY_READS else exc.errno or errno.EIO
             self.leave()
 
     def leave(self) -> None:
@@ -438,6 +444,8 @@ class Relay:
                 looked = time.monotonic()
                 lane.resize()
             lane.show(data)
+            if lane.refused and not self._page.get("unshown"):
+                self._page.set("unshown", lane.refused)
             if unfinished or not data.endswith(b"\n"):
                 unfinished = not data.endswith(b"\n")
                 self._page.set(f"open{number}", unfinished)

@@ -36,6 +36,8 @@ _SENTENCES = {
         "without": "{reason}: the command runs without the doctor",
         "not_kept": "the console is not kept: {reason}",
         "unkept": "the console is not kept completely: {reason}; the command is not affected",
+        "unshown": "the output cannot be written any further where it goes ({reason}): the rest is in the console log "
+        "of the run folder; the command is not affected",
         "slow": "the disk is too slow",
         "mute": "the disk does not answer",
         "silent": "the run folder does not answer: it is left as it is",
@@ -46,6 +48,7 @@ _SENTENCES = {
         "without": "{reason}:命令在没有 doctor 的情况下运行",
         "not_kept": "未保存控制台输出:{reason}",
         "unkept": "控制台输出未完整保存:{reason};命令不受影响",
+        "unshown": "输出无法继续写到其去处({reason}):其余内容在运行目录的控制台日志中;命令不受影响",
         "slow": "磁盘太慢",
         "mute": "磁盘没有响应",
         "silent": "运行目录没有响应:保持原样",
@@ -174,6 +177,7 @@ class _Folder:
     def __init__(self, run: RunDir, *, noted: bool) -> None:
         self._run, self._noted = run, noted
         self._values: dict[str, Any] = {}
+        self._begun: list[tuple[int, int]] = []  # device and number of the folder that the run began with
         if noted:
             within(_NOTE_S, self._keep_room)
 
@@ -192,6 +196,8 @@ class _Folder:
         written: list[bool] = []
 
         def write() -> None:
+            if self._begun and self._identity() != self._begun[0]:
+                return  # another folder has taken its place, which is somebody else's
             with suppress(OSError):
                 (self._run.path / ROOM).unlink(missing_ok=True)
             if self._noted:
@@ -205,7 +211,12 @@ class _Folder:
             aside.keep(self._run, self._values)
         return answered
 
+    def _identity(self) -> tuple[int, int]:
+        about = self._run.path.stat()
+        return about.st_dev, about.st_ino
+
     def _keep_room(self) -> None:
+        self._begun.append(self._identity())
         (self._run.path / ROOM).write_bytes(bytes(ROOM_BYTES))
 
 
@@ -245,7 +256,7 @@ def _console(run: RunDir, say: partial[None], *, capture: bool) -> Iterator[Opti
     console = None
     if capture:
         try:
-            console = Console(run, lambda number: say("unkept", reason=_reason(number, say.args[0])))
+            console = Console(run, lambda what, number: say(what, reason=_reason(number, say.args[0])))
         except OSError as exc:
             say("not_kept", reason=exc.strerror)
     try:

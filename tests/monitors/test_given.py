@@ -78,3 +78,29 @@ def test_files_of_the_user_with_names_of_modules_stand_in_nobodys_way(tmp_path: 
     else:
         done = shell(folder, f"@ {sys.executable} click.py")
     assert (done.returncode, done.stdout) == (0, "mine\n"), done.stderr
+
+
+def test_an_output_that_takes_nothing_more_is_told(tmp_path: Path) -> None:
+    done = shell(tmp_path, "@ sh -c 'echo one; echo two >&2' >/dev/full")
+    assert done.returncode == 0
+    assert "doctor: the output cannot be written any further where it goes (No space left on device)" in done.stderr
+    assert "\ntwo\n" in done.stderr
+    (log,) = tmp_path.glob("doctor-runs/2*/logs/console.log")
+    assert sorted(log.read_text().splitlines()) == ["one", "two"]
+
+
+def test_a_reader_that_has_gone_is_not(tmp_path: Path) -> None:
+    done = shell(tmp_path, "@ seq 100000 | head -1")
+    assert done.stdout == "1\n"
+    assert "cannot be written" not in done.stderr
+
+
+def test_a_folder_that_takes_the_place_of_the_runs_own_stays_as_it_is(tmp_path: Path) -> None:
+    script = (
+        "import os; (run,) = (each for each in os.scandir('doctor-runs') if each.name[0] == '2');"
+        "os.rename(run.path, 'moved'); os.symlink(os.path.abspath('other'), run.path); print('on')"
+    )
+    (tmp_path / "other").mkdir()
+    done = shell(tmp_path, f'@ {sys.executable} -c "{script}"')
+    assert (done.returncode, done.stdout) == (0, "on\n"), done.stderr
+    assert list((tmp_path / "other").iterdir()) == []
