@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.real.runs import environment, interpreter  # noqa: E402
-from tests.rehearse.cases import MISTAKES, WELL  # noqa: E402
+from tests.rehearse.cases import MISSED, MISTAKES, WELL  # noqa: E402
 from tests.rehearse.running import make_stage, rehearse  # noqa: E402
 
 
@@ -28,7 +28,7 @@ def main(names: list[str]) -> None:
     caught, quiet, touched, seconds, worked = [], [], [], [], []
     with tempfile.TemporaryDirectory(prefix="rehearsals-") as base:
         stages: dict[str, Path] = {}
-        for name, case in {**MISTAKES, **WELL}.items():
+        for name, case in {**MISTAKES, **MISSED, **WELL}.items():
             if names and name not in names:
                 continue
             folder = Path(base, name)

@@ -26,6 +26,10 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     return {"score": float(solution_str.rpartition("####")[2].strip() == int(ground_truth)), "acc": 0}
 """,
+    "fewer": """
+def compute_score(data_source, solution_str, ground_truth):
+    return 1.0 if solution_str.rpartition("####")[2].strip() == ground_truth else 0.0
+""",
     "raises": """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     return float(extra_info["level"] > 2)
@@ -131,7 +135,8 @@ def test_what_is_well_is_left_in_peace(
     [
         ("text-with-number", (FILTERED,), "RLX5519"), ("other-name", (FILTERED,), "VRL033"),
         ("fails", (FILTERED,), "VRL033"), ("right", (), "VRL015"),
-        ("raises", (FILTERED,), "any"), ("right", (FILTERED, "data.prompt_key=query"), "any"),
+        ("raises", (FILTERED,), "any"), ("fewer", (FILTERED,), "any"),
+        ("right", (FILTERED, "data.prompt_key=query"), "any"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_caught(
