@@ -96,7 +96,7 @@ FRESH_CAUGHT = {
     "accelerate-schedule-steps-for-each-card": "DAT3073/schedule_in_every_process",
     "llamafactory-answers-are-objects": "DAT043", "transformers-optimizer-without-schedule": "DSP035",
     "trl-rollout-function-repeats-prompts": "DAT3073/prompts_repeated_twice",
-    "soup-gold-dropped-by-the-loader": "DAT002",
+    "soup-gold-dropped-by-the-loader": "DAT002", "verl-one-card-of-eight": "LCH5095/verl",
     "verl-rows-of-no-source": "VRL024", "axolotl-grpo-without-transform": "DAT1825/axolotl_pairs",
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
 }  # fmt: skip

@@ -34,10 +34,11 @@ def more_gpus_than_here(
     elsewhere = any(key.startswith("ray_kwargs.ray_init.address") for key in verl.config.overrides)
     if ray_cluster.raylet_running or ray_cluster.address or elsewhere or "ray job submit" in launch.wrappers:
         return
-    if world.visible_gpus is None:
+    shown = list(map(str, world.visible_gpus)) if world.visible_gpus is not None else _left(launch)
+    if shown is None:
         yield Skip("the GPUs of this machine cannot be seen")
         return
-    want, have = verl.number(KEY), len(world.visible_gpus)
+    want, have = verl.number(KEY), len(shown)
     if verl.number("trainer.nnodes") != 1 or not want or not have or want <= have:
         return
     if verl.value("trainer.device") not in {None, "cuda"}:
@@ -49,5 +50,11 @@ def more_gpus_than_here(
         have=have,
         where=place_of(*place_settings(verl, KEY)),
         commands=(f"{KEY}={have}",),
-        evidence=(*verl.quoted(KEY), Observed.quoted("visible GPUs", ", ".join(map(str, world.visible_gpus)))),
+        evidence=(*verl.quoted(KEY), Observed.quoted("visible GPUs", ", ".join(shown))),
     )
+
+
+def _left(launch: Launch) -> list[str] | None:
+    """The cards that the command itself leaves visible, on whatever machine: there are no more than those."""
+    names = launch.environment.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return names if all(each.strip().isdigit() for each in names) else None
