@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from doctor.base.asking import answer
 from doctor.base.redact import redact, redact_text
 from doctor.run.folder import RunDir
 
@@ -55,14 +55,8 @@ def read(run: RunDir) -> dict[str, Any]:
 
 def _git(cwd: Path, *words: str) -> str | None:
     """What git says; None where it is not there, takes too long, or this is no work tree."""
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", *words], cwd=cwd, capture_output=True, timeout=_GIT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    told = answer(["git", "--no-optional-locks", *words], seconds=_GIT_S, cwd=cwd)
+    return None if told is None else told.decode("utf-8", "replace")
 
 
 def _code(run: RunDir, cwd: Path) -> dict[str, Any]:

@@ -62,19 +62,10 @@ def nvcc_version(nvcc: Path) -> str | None:
     stated = _stated_version(nvcc.resolve().parent.parent, "cuda_nvcc")
     if stated:
         return stated
-    import subprocess
+    from doctor.base.asking import answer
 
-    try:
-        done = subprocess.run(
-            [str(nvcc), "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_NVCC_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = _RELEASE.search(done.stdout.decode("utf-8", "replace"))
+    told = answer([str(nvcc), "--version"], seconds=_NVCC_TIMEOUT_S)
+    match = None if told is None else _RELEASE.search(told.decode("utf-8", "replace"))
     return match.group(1) if match else None
 
 
