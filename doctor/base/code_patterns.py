@@ -55,7 +55,7 @@ class PatternPiece(NamedTuple):
     later: bool = False
 
 
-class Form(NamedTuple):
+class CodeForm(NamedTuple):
     """One way to write an idiom: pieces that all stand in the code, and pieces of which none does.
 
     `mentions` is a regular expression that the text of the script meets as well; `model` one that the name of a model
@@ -104,7 +104,7 @@ class Tree:
 _MOST_TRIED = 20_000
 
 
-def first_match(tree: Union[ast.AST, Tree], form: Form) -> Optional[tuple[Held, ast.AST]]:
+def first_match(tree: Union[ast.AST, Tree], form: CodeForm) -> Optional[tuple[Held, ast.AST]]:
     """What the holes hold and the node of the last piece, where code holds the whole of a form."""
     whole = tree if isinstance(tree, Tree) else Tree(tree)
     if not all(map(whole.may_meet, form.code)):

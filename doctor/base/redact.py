@@ -17,7 +17,7 @@ from typing import Any, Iterable, Optional, Sequence
 from doctor.base.key_blocks import MASK, without_keys
 from doctor.base.patterns import later
 from doctor.base.secret_columns import cells_in
-from doctor.base.secret_forms import FORMS, Form
+from doctor.base.secret_forms import FORMS, SecretForm
 from doctor.base.secret_looks import is_harmless, is_secret
 from doctor.base.secret_members import SIGNS, collects, is_member, members_in
 from doctor.base.secret_names import is_secret_name, is_weak
@@ -300,7 +300,7 @@ _SIGNS = tuple((sign, place) for place, form in enumerate(FORMS) for sign in for
 _COLOURS = later(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 
 
-def _without_form(form: Form, text: str, taken: list[str]) -> str:
+def _without_form(form: SecretForm, text: str, taken: list[str]) -> str:
     def masked(match: re.Match[str]) -> str:
         taken.append(match["s"])
         start, (first, last) = match.start(), match.span("s")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from doctor.base.patterns import later
 
 
-class Form(NamedTuple):
+class SecretForm(NamedTuple):
     """One way in which a secret is written.
 
     Args:
@@ -30,11 +30,11 @@ class Form(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _form(pattern: str, *signs: str, flags: int = 0) -> Form:
-    return Form(signs, later(pattern, flags))
+def _form(pattern: str, *signs: str, flags: int = 0) -> SecretForm:
+    return SecretForm(signs, later(pattern, flags))
 
 
-def _token(beginning: str, rest: str, *signs: str) -> Form:
+def _token(beginning: str, rest: str, *signs: str) -> SecretForm:
     """A token that shows its maker: `beginning` stays, what follows goes."""
     return _form(rf"(?<![A-Za-z0-9])(?:{beginning})(?P<s>{rest})", *signs)
 
@@ -219,7 +219,7 @@ _HEADERS = (
 )  # fmt: skip
 
 
-def _option(options: str, *programs: str) -> Form:
+def _option(options: str, *programs: str) -> SecretForm:
     """The word behind an option of some programs, or attached to it."""
     names = "|".join(re.escape(each) for each in programs)
     return _form(rf"\b(?:{names})\b{_ON}\s(?:{options})[ =]{{0,3}}(?P<s>(?!=|\*\*\*){_WORD})", *programs)

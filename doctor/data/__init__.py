@@ -22,7 +22,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from doctor.base.code_patterns import Form, PatternPiece
+from doctor.base.code_patterns import CodeForm, PatternPiece
 from doctor.data._store import Versions, VersionStanding, load, row, table, value_at
 from doctor.data.records import (
     ArgumentHistory,
@@ -659,12 +659,12 @@ def published_columns() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({each["id"]: tuple(each["columns"]) for each in load("datasets")["datasets"]})
 
 
-def _form(form: Mapping[str, Any]) -> Form:
+def _form(form: Mapping[str, Any]) -> CodeForm:
     code, unless = (
         tuple(PatternPiece(each) if isinstance(each, str) else PatternPiece(**each) for each in form.get(name, ()))
         for name in ("code", "unless")
     )
-    return Form(code, unless, form.get("mentions", ""), form.get("model", ""))
+    return CodeForm(code, unless, form.get("mentions", ""), form.get("model", ""))
 
 
 # --- the overlay ------------------------------------------------------------------------------------------------------

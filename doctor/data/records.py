@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import date
 from typing import Any
 
-from doctor.base.code_patterns import Form
+from doctor.base.code_patterns import CodeForm
 from doctor.base.record import record
 from doctor.data._store import Versions, VersionStanding, value_at
 
@@ -284,7 +284,7 @@ class Idiom:
     """
 
     id: str
-    forms: tuple[Form, ...]
+    forms: tuple[CodeForm, ...]
     links: tuple[str, ...]
 
 

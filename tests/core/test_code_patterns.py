@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from doctor import data
-from doctor.base.code_patterns import Form, PatternPiece, first_match, words_of
+from doctor.base.code_patterns import CodeForm, PatternPiece, first_match, words_of
 from doctor.readers.script import flow
 from doctor.readers.script.script import read_script
 
 
 def held(code: str, *pieces: PatternPiece, unless: tuple[PatternPiece, ...] = ()) -> dict[str, str] | None:
-    met = first_match(ast.parse(code), Form(pieces, unless))
+    met = first_match(ast.parse(code), CodeForm(pieces, unless))
     return None if met is None else dict(met[0])
 
 

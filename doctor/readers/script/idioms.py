@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from doctor import data
-from doctor.base.code_patterns import Form, Held, Tree, first_match, words_of
+from doctor.base.code_patterns import CodeForm, Held, Tree, first_match, words_of
 from doctor.base.evidence import Observed
 from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
@@ -58,7 +58,7 @@ def noted(name: str, source: ParsedFile, held: Held, node: ast.AST) -> Observed:
     return replace(Observed.quoted(source.path, text, line), name=name, value=dict(held))
 
 
-def _may_hold(source: ParsedFile, form: Form) -> bool:
+def _may_hold(source: ParsedFile, form: CodeForm) -> bool:
     """Whether all names of a form stand in a text; most scripts are done with that."""
     named = all(word in source.text for piece in form.code for word in words_of(piece.code))
     mentions = named and (not form.mentions or re.search(form.mentions, source.text) is not None)
