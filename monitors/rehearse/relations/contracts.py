@@ -69,7 +69,7 @@ def _look(name: str, judge: Callable[[Any], str], given: Any) -> None:
 @journal.shielded
 def _look_at_target(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     target: Any = kwargs.get("target", args[1] if len(args) > 1 else None)
-    own = kwargs.get("input", args[0] if args else None)
+    own: Any = kwargs.get("input", args[0] if args else None)
     if name not in _TARGETS or not getattr(own, "requires_grad", False) or getattr(target, "shape", None) != own.shape:
         return
     if target.is_floating_point() and target.numel():

@@ -66,7 +66,7 @@ def _look(tokenizer: Any, conversation: Any, result: Any) -> None:
 
 def _text(tokenizer: Any, result: Any) -> Optional[str]:
     """What was rendered, be it text or tokens of one conversation."""
-    found = result.get("input_ids") if isinstance(result, Mapping) else result
+    found: Any = result.get("input_ids") if isinstance(result, Mapping) else result
     if isinstance(found, str):
         return found
     found = found.tolist() if hasattr(found, "tolist") else found
