@@ -11,6 +11,7 @@ from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.facts.dataset import Dataset
 from doctor.facts.model import Model
+from doctor.facts.rows import CONVERSATION
 from doctor.facts.training import Training
 
 TOML = words_of(__name__)
@@ -40,6 +41,27 @@ def chat_template_missing(training: Training, dataset: Dataset, model: Model) ->
             confidence=LIKELY if own else CONFIRMED,
             model=model.name,
         )
+
+
+@check(PROBLEM)
+def template_missing_for_made_rows(training: Training, dataset: Dataset | None, model: Model) -> Judgement:
+    """Prompts that the script makes itself; a file that reaches the trainer as it is was judged already."""
+    rows = training.rows
+    if (
+        not is_grpo(training)
+        or rows is None
+        or rows.prompt_kind != CONVERSATION
+        or model.has_chat_template is not False
+    ):
+        return
+    if dataset is not None and not training.dataset_processed:
+        return
+    own = "processing_class" in training.trainer_arguments
+    yield found(
+        PROBLEM, MESSAGE, where=Where(file=f"{model.folder}/tokenizer_config.json"), confidence=LIKELY,
+        severity=WARNING if own else ERROR, model=model.name,
+        evidence=(Observed.quoted(rows.place.file, "prompt: a list of messages", rows.place.line),),
+    )  # fmt: skip
 
 
 def explain(hits: Hits) -> Finding:
