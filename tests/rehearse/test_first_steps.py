@@ -29,8 +29,9 @@ from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.relations.leaks import Leak
 from doctor.monitors.rehearse.settings import PassSettings, _Read
 
-torch = pytest.importorskip("torch")
-nn, F = torch.nn, torch.nn.functional
+torch: Any = pytest.importorskip("torch")
+nn: Any = torch.nn
+F: Any = torch.nn.functional
 END, PAD, WORDS = 1, 0, 12
 
 
@@ -44,17 +45,15 @@ def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[di
     monkeypatch.setattr(extents.Known, "prompts", set())
     monkeypatch.setattr(contracts._Calls, "made", {})
     monkeypatch.setattr(collating._Looked, "done", False)
-    for owner, name, value in (
-        (margins._Seen, "steps", 0), (margins._Seen, "calls", 0), (margins._Seen, "zero", 0),
-        (rendered._Seen, "asked", set()), (rendered._Seen, "lost", 0),
-    ):  # fmt: skip
-        monkeypatch.setattr(owner, name, value)
-    for name, value in (("held", {}), ("weights", {}), ("optimizers", {}), ("told", False)):
-        monkeypatch.setattr(held._Seen, name, value)
-    for name, value in (
-        ("loaded", {}), ("steps", 0), ("optimizer", None), ("suspects", {}), ("flowed", set()), ("handles", []),
-    ):  # fmt: skip
-        monkeypatch.setattr(frozen._Seen, name, value)
+    fresh: list[tuple[Any, dict[str, Any]]] = [
+        (margins._Seen, {"steps": 0, "calls": 0, "zero": 0}),
+        (rendered._Seen, {"asked": set(), "lost": 0}),
+        (held._Seen, {"held": {}, "weights": {}, "optimizers": {}, "told": False}),
+        (frozen._Seen, {"loaded": {}, "steps": 0, "optimizer": None, "suspects": {}, "flowed": set(), "handles": []}),
+    ]
+    for owner, values in fresh:
+        for name, value in values.items():
+            monkeypatch.setattr(owner, name, value)
     torch.manual_seed(0)
     yield told
     for each in frozen._Seen.handles:
@@ -118,7 +117,7 @@ def test_texts_that_nobody_generated_are_no_answers() -> None:
 # packed rows ---------------------------------------------------------------------------------------------------------
 
 
-class Mean(nn.Module):
+class Mean(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
     """Each place sees the mean of all places before it, or of its own text alone."""
 
     def __init__(self, *, apart: bool) -> None:
@@ -221,7 +220,7 @@ def test_targets_of_another_kind_are_told(journal: list[dict[str, Any]]) -> None
 # weights -------------------------------------------------------------------------------------------------------------
 
 
-class ActorCritic(nn.Module):
+class ActorCritic(nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
     def __init__(self) -> None:
         super().__init__()
         self.actor, self.critic = nn.Linear(3, 2), nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))

@@ -20,6 +20,10 @@ from doctor.readers.script.flow.signs import (
     CannotTellError,
     Signs,
     Term,
+    is_divergence,
+    is_policys,
+    is_reference,
+    is_reward,
 )
 from doctor.readers.script.flow.values import At
 
@@ -51,6 +55,9 @@ def makings_of_loss(script: Script) -> Iterator[Met]:
 
 
 def _wrong_sign(signs: Signs, event: Event, loss: At) -> Iterator[Met]:
+    if _divergence_as_reward(signs, loss):
+        yield Met("divergence_rewarded", event.call, {"loss": text_of(loss.node) or "loss"})
+        return
     try:
         terms = signs.of(loss)
     except CannotTellError:
@@ -64,6 +71,44 @@ def _wrong_sign(signs: Signs, event: Event, loss: At) -> Iterator[Met]:
             return
     if _prefers_rejected(terms):
         yield Met("rejected_preferred", event.call, {"loss": text_of(loss.node) or "loss"})
+
+
+def _divergence_as_reward(signs: Signs, loss: At) -> bool:
+    """Whether what a policy is rewarded for is a sum to which the divergence from its reference is added."""
+    for each in signs.values.made_of(loss.node, loss.stack):
+        held = list(signs.values.held(each)) if isinstance(each.node, ast.Name) and is_reward(each.node.id) else []
+        if len(held) != 1 or not isinstance(held[0].node, ast.BinOp):
+            continue
+        names = [one for one in ast.walk(held[0].node) if isinstance(one, ast.Name) and is_divergence(one.id)]
+        made = [at for name in names for at in signs.values.held(At(name, held[0].stack))]
+        if len(names) == 1 and made and _is_added(held[0].node, names[0]):
+            return all(_policy_first(signs, at) for at in made)
+    return False
+
+
+def _is_added(node: ast.AST, name: ast.Name) -> bool:
+    """Whether an expression of plain sums and products rises with a name; False where it cannot be told."""
+    if node is name:
+        return True
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
+        return False
+    inside = node.left if any(each is name for each in ast.walk(node.left)) else node.right
+    other = node.right if inside is node.left else node.left
+    if isinstance(node.op, ast.Mult):
+        return isinstance(other, (ast.Constant, ast.Name, ast.Attribute)) and _is_added(inside, name)
+    return _is_added(inside, name) and (isinstance(node.op, ast.Add) or inside is node.left)
+
+
+def _policy_first(signs: Signs, made: At) -> bool:
+    """Whether a divergence is the policy's log probability less the reference's."""
+    for node in ast.walk(made.node):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            left = [one.id for one in ast.walk(node.left) if isinstance(one, ast.Name)]
+            right = [at.node for at in signs.values.made_of(node.right, made.stack)]
+            given = [arg for one in right if isinstance(one, ast.Call) for arg in one.args]
+            of_reference = any(isinstance(one, ast.Name) and is_reference(one.id) for one in (*right, *given))
+            return of_reference and any(map(is_policys, left)) and not any(map(is_reference, left))
+    return False
 
 
 def _prefers_rejected(terms: Sequence[Term]) -> bool:

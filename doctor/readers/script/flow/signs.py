@@ -207,6 +207,26 @@ def _label(name: str) -> str | None:
     return ADVANTAGE if _ADVANTAGE.search(name) and not _STATISTIC.search(name) else None
 
 
+def is_reward(name: str) -> bool:
+    """Whether a name says that it holds rewards, returns or advantages."""
+    return _label(name) == ADVANTAGE
+
+
+def is_divergence(name: str) -> bool:
+    """Whether a name says that it holds a divergence."""
+    return _label(name) == KL
+
+
+def is_policys(name: str) -> bool:
+    """Whether a name says that it holds log probabilities of the policy."""
+    return _label(name) == LOGP
+
+
+def is_reference(name: str) -> bool:
+    """Whether a name says that it is of the reference."""
+    return _REF.search(name) is not None
+
+
 def _keyed(key: object) -> Term:
     return Term(1, frozenset({_label(str(key)) or OTHER}))
 
