@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -251,3 +253,53 @@ def test_a_guard_that_the_script_made_itself_has_watched_too(
     absent = what_became_of_it(made)
     assert (absent is None) == watched
     assert watched or absent.name == "nothing_watched"  # type: ignore[union-attr]
+
+
+class _Library:
+    """Stands for `transformers.trainer`."""
+
+    class Trainer:
+        def train(self) -> bool:
+            return self.prepare()
+
+        def prepare(self) -> bool:
+            return attach._by_trainer()
+
+
+class _Derived(_Library.Trainer):
+    """The user's, which calls nothing of the library's."""
+
+    def own(self) -> bool:
+        return attach._by_trainer()
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019 - a decorator that is no function
+    def kept(self) -> bool:
+        return self.own()
+
+
+def _by_hand() -> bool:
+    return attach._by_trainer()
+
+
+def test_an_engine_of_a_trainer_is_told_from_one_that_is_made_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers.trainer", _Library)
+    assert _Library.Trainer().train()
+    assert _Derived().own()
+    assert _Derived().kept()
+    assert not _by_hand()
+    monkeypatch.delitem(sys.modules, "transformers.trainer")
+    assert not _Derived().own()
+
+
+def test_what_the_program_deletes_is_gone_though_its_frame_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of many gigabytes, say, in the function that makes the engine and then trains."""
+
+    class Model:
+        pass
+
+    monkeypatch.setitem(sys.modules, "transformers.trainer", _Library)
+    model = Model()
+    there = weakref.ref(model)
+    assert not attach._by_trainer()
+    del model
+    assert there() is None
