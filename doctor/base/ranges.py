@@ -7,7 +7,7 @@ Nearly every question is about releases of numbers alone, `2.9.1+cu128` in `>=2.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Optional
 
@@ -69,6 +69,21 @@ def order(one: str, other: str) -> int:
 
         first, second = (Version(Version(each).public) for each in (one, other))
     return int(first > second) - int(first < second)
+
+
+def comparable(version: str, others: Sequence[str]) -> tuple[Any, list[Any]]:
+    """A version without its local part, and others, as what can be compared with each other.
+
+    Raises:
+        ValueError: one of them is no version.
+
+    """
+    asked, listed = numbers(version), [numbers(each) for each in others]
+    if asked is not None and None not in listed:
+        return asked, listed
+    from packaging.version import Version
+
+    return Version(Version(version).public), [Version(each) for each in others]
 
 
 def numbers(version: str) -> Optional[Numbers]:

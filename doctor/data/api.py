@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from doctor.base.ranges import comparable
 from doctor.base.record import record
 
 SCHEMA = "doctor-api/1"
@@ -80,13 +81,10 @@ class Known:
 
         A release newer than all counts as the newest. None: no version.
         """
-        from packaging.version import Version
-
         try:
-            asked = Version(Version(version).public)
+            asked, listed = comparable(version, self.versions)
         except ValueError:
             return None
-        listed = [Version(each) for each in self.versions]
         before = bisect_right(listed, asked) - 1
         known = before == len(listed) - 1 or (before >= 0 and listed[before] == asked)
         return (before,) if known else (before, before + 1)

@@ -7,12 +7,12 @@ condition is data: ``["n", name]`` is a setting, the other forms are in ``doctor
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from doctor.base.ranges import numbers
+from doctor.base.ranges import comparable
 from doctor.base.record import record
 
 SCHEMA = "doctor-refusals/1"
@@ -85,7 +85,7 @@ def _neighbours(content: Mapping[str, Any], version: str) -> tuple[int, ...]:
     Where only the last patch of each minor was read, it stands for all of that minor.
     """
     try:
-        asked, listed, early = _compared(version, content["versions"])
+        asked, listed = comparable(version, content["versions"])
     except ValueError:
         return ()
     if asked in listed:
@@ -94,25 +94,10 @@ def _neighbours(content: Mapping[str, Any], version: str) -> tuple[int, ...]:
     if not -1 <= before < len(listed) - 1:
         return ()
     after = listed[before + 1]
+    early = not isinstance(asked, tuple) and asked.is_prerelease
     if content["every"] != "release" and _minor(after) == _minor(asked) and not early:
         return (before + 1,)
     return (before, before + 1) if before >= 0 else ()
-
-
-def _compared(version: str, others: Sequence[str]) -> tuple[Any, list[Any], bool]:
-    """A release and others as what can be compared, and whether it comes before its release; see `ranges`.
-
-    Raises:
-        ValueError: one of them is no version.
-
-    """
-    asked, listed = numbers(version), [numbers(each) for each in others]
-    if asked is not None and None not in listed:
-        return asked, listed, False
-    from packaging.version import Version
-
-    public = Version(Version(version).public)
-    return public, [Version(each) for each in others], public.is_prerelease
 
 
 def _minor(release: Any) -> tuple[int, ...]:

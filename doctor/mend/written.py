@@ -29,6 +29,9 @@ def python_literal(value: Any, quote: str) -> str:
 
 def usual_quote(source: str) -> str | None:
     """The quotation mark that most strings of a piece of Python begin with, None where it has no string."""
+    marks = [each for each in "'\"" if each in source]
+    if len(marks) == 1 and "#" not in source and marks[0] * 3 not in source and source.count(marks[0]) % 2 == 0:
+        return marks[0]  # there is no other one, so nothing needs to be taken apart
     counts: Counter[str] = Counter()
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import queue
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -147,11 +147,8 @@ class Collector:
                     state = run_fact(each.function, arguments)
                 answers.put((name, state))
 
-            self._begin(name, work)
-
-    def _begin(self, name: str, work: Callable[[], None]) -> None:
-        """Read a fact in a thread of its own: one that hangs is left behind."""
-        threading.Thread(target=work, name=f"fact-{name}", daemon=True).start()
+            # left behind where it hangs; a `threading.Thread` would be waited for until it runs
+            _thread.start_new_thread(work, ())
 
     def _arguments(self, each: Provider) -> dict[str, Any] | Observed:
         """Values for a fact's parameters, or the state that a missing need gives it."""
