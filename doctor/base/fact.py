@@ -118,4 +118,4 @@ def run_fact(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Obse
 
 def world_of(states: Mapping[str, Observed]) -> World:
     """The world that captured facts make."""
-    return World(replace(each, name=name) for name, each in states.items())
+    return World(each if each.name == name else replace(each, name=name) for name, each in states.items())

@@ -131,7 +131,7 @@ class Entry:
     rows: tuple[str, ...] = ()
     words: Place | None = None
 
-    @property
+    @cached_property
     def area(self) -> str:
         """Folder below ``checks/`` that holds it, itself or in a folder by topic: ``vllm``."""
         return AREA_OF.get(self.id[:3]) or self.module.split(".")[-2]

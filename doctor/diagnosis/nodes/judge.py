@@ -90,19 +90,21 @@ def _judged_parts(
     classes = Classes(states)
     found: dict[str, set[int]] = {}
     worlds: dict[int, World] = {}  # of the nodes that stand for a class: there may be thousands
-    parts, checks_run = [], 0
+    parts, checks_run, run = [], 0, RunState()
     for entry in in_order(entries):
         needs = {need for each in entry.checks for need in each.requires if need in found}
         for members in classes.of(entry, found):
-            run = RunState(found_ids={need for need in needs if members[0] in found[need]} if needs else set())
+            run.found_ids = {need for need in needs if members[0] in found[need]} if needs else set()
             if (first := members[0]) not in worlds:
                 worlds[first] = world_of(states[first])
             judge_entry(run, entry, worlds[first])
             if run.findings:
                 found.setdefault(entry.id, set()).update(members)
+            checks_run += run.checks_run * len(members)
+            run.checks_run = 0
             if run.findings or run.skipped or run.crashed:
                 parts.append(_Part(run, [hosts[number] for number in members]))
-            checks_run += run.checks_run * len(members)
+                run = RunState()  # most have nothing to say, and one serves for all of those
     return parts, checks_run
 
 
@@ -118,7 +120,25 @@ def _states_of_nodes(context: Context, cluster: Cluster, names: set[str]) -> lis
     one = Observed.unseen("one machine is judged", applies=False)
     elsewhere = {name: one for name in names if about_elsewhere(name)}
     commands = _Commands(context, {name for name in names if about_command(name)})
-    return [{**lacking, **_own(node), **commands.of(node), **elsewhere} for node in cluster.heard]
+    named = _Named()
+    return [named.all({**lacking, **_own(node), **commands.of(node), **elsewhere}) for node in cluster.heard]
+
+
+class _Named:
+    """Names facts as a world does: once each, for most nodes have most of them in common."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], tuple[Observed, Observed]] = {}  # with what has the identity, to keep it
+
+    def all(self, states: Mapping[str, Observed]) -> dict[str, Observed]:
+        """The facts of one node."""
+        return {name: self._of(name, each) for name, each in states.items()}
+
+    def _of(self, name: str, state: Observed) -> Observed:
+        known = self._known.get((name, id(state)))
+        if known is None:
+            known = self._known[name, id(state)] = (state, replace(state, name=name))
+        return known[1]
 
 
 def _own(node: Node) -> dict[str, Observed]:
