@@ -31,6 +31,10 @@ BEGUN = {
     "communicator": TOML["begun_communicator"],
     "data": TOML["begun_data"],
     "waits": TOML["begun_waits"],
+    "receiver": TOML["begun_receiver"],
+    "resources": TOML["begun_resources"],
+    "elsewhere": TOML["begun_elsewhere"],
+    "paused": TOML["begun_paused"],
 }
 STACKS = {
     "apart": TOML["stacks_apart"],

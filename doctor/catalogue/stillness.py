@@ -64,10 +64,13 @@ class Begun:
     A file under ``checks/launch/`` declares ``of_begun(begun: Begun) -> Finding``.
 
     Args:
-        place: "extension", "rendezvous", "communicator" or "data"; "waits" where the line itself says that it waits.
+        place: "extension", "rendezvous", "communicator" or "data"; "waits" where the line itself says that it waits;
+            "receiver" where it sends to what has ended; "resources", "elsewhere" and "paused" where other lines tell
+            what is missing.
         what: the folder, the backend, the version or the number of ranks that the line names; for what it waits.
         where, evidence: the line.
-        ended: what has come to its end by the lines before, each in backticks; "" where they tell nothing.
+        ended: what has come to its end by the lines before, each in backticks; "" where they tell nothing. Of
+            resources what there is of them, of a folder where is written instead, of an engine how many wait.
 
     """
 

@@ -16,7 +16,7 @@ from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Begun
-from doctor.logs.failures import timeouts
+from doctor.logs.failures import awaited, timeouts
 from doctor.logs.failures.case import Case
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.lines.prose import is_document, is_said_by_program
@@ -42,6 +42,11 @@ _WAITS = later(
     r"\b[Ww]aiting (?:for|on|until) (?P<what>(?!application |background |worker exit|connections to close)"
     r"[\w][\w /\-']{2,60}?)(?=\s*(?:[.,:;(=!]|$|\bto\b|\bbefore\b|\bfor \d))"
 )
+#: what a program says when it begins to send to another one, which must be there
+_SENDS = later(
+    r"(?i)\b(?:broadcast|send|push|transfer|sync)\w*\b[^.\n]{0,30}\b(?:weights?|param\w*|state ?dict|model)\b"
+    r"(?!\D{0,20}\b(?:done|took|finished))"
+)
 #: what has come to its end before: a worker, a loop, the data
 _ENDED = later(
     r"(?P<who>[A-Za-z_][\w\-]{2,40}(?: ?#?\d{1,5})?) (?:has |have |is |was |are |were )?(?:been )?(?:finished|exhausted"
@@ -62,9 +67,12 @@ _SKIPPED = later(r"^\s*$|:? *0%\|.{0,200}\| *0/\d|# GPU blocks:|NCCL INFO (?!com
 
 def find(case: Case, entries: Iterable[Entry]) -> Finding | None:
     """What the catalogue says of a log that stops where something was begun; None for every other."""
-    if case.failures or case.exits or case.marks.asked or case.last is None or not case.whole or case.lines > _MOST:
+    if case.failures or case.exits or case.last is None or not case.whole or case.lines > _MOST:
         return None
-    begun = _waits(case, case.last.source)
+    begun = awaited.begun(case)
+    if begun is None and case.marks.asked:
+        return None
+    begun = begun or _waits(case, case.last.source)
     if begun is None and not (case.marks.success or case.marks.steps or case.marks.served):
         begun = _begun(case, case.last.source)
     if begun is None:
@@ -83,9 +91,10 @@ def _waits(case: Case, place: int) -> Begun | None:
     lines = [(number, strip(text).text.strip()) for number, text in case.kept[place] if text.strip()]
     number, line = lines[-1] if lines else (0, "")
     match = _WAITS.search(line)
+    sends = None if match else _SENDS.search(line)
     shape = _NUMBERS.sub("#", line)
     if (
-        match is None
+        (match is None and sends is None)
         or timeouts.read(line)
         or any(_NUMBERS.sub("#", text) == shape for _, text in lines[-_LOOKED_BACK:-1])
     ):
@@ -96,8 +105,13 @@ def _waits(case: Case, place: int) -> Begun | None:
         return None
     who, quotes = _ended_before(case, lines[-_LOOKED_BACK - 1 : -1], path)
     quotes = (Observed.quoted(path, redact_text(line)[:300], number), *quotes)
-    what = redact_text(match["what"]).replace("`", "'")
-    return Begun("waits", what, Where(file=path, line=number), quotes, who)
+    success = case.marks.success
+    own_end = success is not None and who.endswith(f":{success.number}`")
+    if match is None and (not who or own_end):
+        return None  # a line that sends is the last one of many logs: only with a receiver that is gone
+    told = match["what"] if match is not None else line
+    what = redact_text(told)[:80].replace("`", "'")
+    return Begun("waits" if match is not None else "receiver", what, Where(file=path, line=number), quotes, who)
 
 
 def _ended_before(case: Case, lines: Sequence[tuple[int, str]], path: str) -> tuple[str, tuple[Observed, ...]]:
