@@ -159,9 +159,12 @@ class RatioOfSequences:
 
 def of_courses(courses: Courses) -> Optional[Finding]:
     """What settings say of a gap between sampler and learner, or of an age: the first law that is broken."""
-    from doctor.checks.rl.sampling._laws import LAWS  # a guard carries the rules alone
+    # a guard carries the rules alone
+    from doctor.checks.rl.sampling._laws import LAWS
+    from doctor.checks.rl.sampling._reasons import converted, divided_twice, parts_after_the_first
 
-    broken = next((each for law in LAWS if (each := law(courses)) is not None), None)
+    laws = (divided_twice, parts_after_the_first, converted, *LAWS)
+    broken = next((each for law in laws if (each := law(courses)) is not None), None)
     if broken is None:
         return None
     where = Where(file=broken.course.source, step=broken.course.last_step)
