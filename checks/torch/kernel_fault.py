@@ -11,7 +11,7 @@ from doctor.catalogue.words import words_of
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
 LOG_MESSAGE = TOML["log"]
-LOG_MESSAGE_ASLEEP = TOML["log_asleep"]
+LOG_MESSAGE_ASLEEP, LOG_MESSAGE_WOKEN = TOML["log_asleep"], TOML["log_woken"]
 
 _CACHE = "kv_cache"
 
@@ -22,10 +22,13 @@ def explain(hits: Hits) -> Finding | None:
     before = _before(hits, fault)
     last = max((at for at, each in enumerate(before) if each.groups.get("asleep")), default=None)
     since = before[last:] if last is not None else []
-    asleep = bool(since) and not any(_wakes_cache(each) for each in since) and _generates(fault, since)
+    woken = any(_wakes_cache(each) for each in since)
+    asleep = bool(since) and not woken and _generates(fault, since)
+    # an engine's own words, for a trainer's kernels on the same GPU have nothing to do with its sleep
+    own = woken and any(each.process == fault.process for each in since if each.groups.get("asleep"))
     return found(
         PROBLEM,
-        LOG_MESSAGE_ASLEEP if asleep else LOG_MESSAGE,
+        LOG_MESSAGE_ASLEEP if asleep else LOG_MESSAGE_WOKEN if own and fault.process else LOG_MESSAGE,
         where=hits.where(),
         evidence=hits.evidence(),
         confidence=LIKELY,
@@ -37,6 +40,8 @@ def _before(hits: Hits, fault: Hit) -> list[Hit]:
     """What the engine of a fault said of its sleep before it; nothing where engines cannot be told apart."""
     told = [each for each in hits if "what" not in each.groups and each.file == fault.file and each.line < fault.line]
     own = [each for each in told if each.process == fault.process]
+    if own:  # of its server, which is a process of its own, what it was asked
+        return [each for each in told if each.process == fault.process or each.text.find('"POST /') >= 0]
     return own or (told if len({each.process for each in told}) == 1 else [])
 
 

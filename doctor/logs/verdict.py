@@ -18,7 +18,7 @@ from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
 from doctor.catalogue.signature import Hit
 from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
-from doctor.logs.failures import absent, mismatches, spoken, typeless, wrapped
+from doctor.logs.failures import absent, mismatches, parted, spoken, typeless, wrapped
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import ChainLink, chain
@@ -118,7 +118,7 @@ def judge(
     checked, misjudged = joined(placed, case, catalogue.entries, catalogue.unknown, well=bool(end_of(case)))
     shown, mistaken = mismatches.told(checked, case, catalogue.entries, catalogue.unknown)
     answered, misheard = spoken.told(shown, case, catalogue.entries, catalogue.unknown)
-    answered = absent.told(answered, case, catalogue.entries)
+    answered = parted.told(absent.told(answered, case, catalogue.entries), case)
     return RankedFindings(answered, verdict, links, (*crashed, *misjudged, *mistaken, *misheard))
 
 
