@@ -176,7 +176,7 @@ def test_a_step_in_the_middle_of_an_accumulation_is_told(
     journal: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = types.SimpleNamespace(_shared_state={"sync_gradients": False, "plugin_kwargs": {"num_steps": 8}})
-    monkeypatch.setitem(sys.modules, "accelerate.state", types.SimpleNamespace(GradientState=state))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "accelerate.state", types.SimpleNamespace(GradientState=state))
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1)
     accumulating.stepping(optimizer)
     (told,) = journal
