@@ -64,6 +64,14 @@ def test_an_older_step_is_behind() -> None:
     assert (standstill.behind, standstill.waiting) == ((1,), "all_gather")
 
 
+@pytest.mark.parametrize("late", [REWARD, BACKWARD, GATHER])
+def test_where_a_rank_behind_stands_is_not_said_of_the_others(late: Frames) -> None:
+    standstill = judge([_standing(0, late, 4, 3), _standing(1, GATHER, 5, 3), _standing(2, GATHER, 5, 3)])
+    assert standstill is not None
+    assert [(each.collective, tuple(each.ranks)) for each in standstill.waits] == [("all_gather", (1, 2))]
+    assert (standstill.behind, standstill.waiting) == ((0,), "all_gather")
+
+
 def test_nobody_is_accused_where_the_stacks_tell_nothing() -> None:
     for ranks in ([_standing(0, REWARD), _standing(1, REWARD)], [_standing(0, GATHER), _standing(1, GATHER)]):
         standstill = judge(ranks)
