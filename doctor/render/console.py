@@ -73,6 +73,8 @@ def _is_paper(stream: IO[str], color: bool | None) -> bool:
         return not stream.isatty()
     except ValueError:  # it is closed
         return True
+    except AttributeError:  # the program was started without it: `rich` knows where nothing goes
+        return False
 
 
 def draw(report: dict[str, Any], console: Console, *, language: str = "en", verbose: bool = False) -> None:
