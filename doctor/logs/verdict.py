@@ -18,7 +18,7 @@ from doctor.catalogue.problem import ERROR, INFO, OF_TRAINING
 from doctor.catalogue.signature import Hit
 from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
-from doctor.logs.failures import absent, mismatches, parted, spoken, typeless, wrapped
+from doctor.logs.failures import absent, mismatches, spoken, typeless, wrapped
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import ChainLink, chain
@@ -29,6 +29,7 @@ from doctor.logs.failures.repeats import repeated
 from doctor.logs.failures.roots import recorded
 from doctor.logs.failures.tracebacks import Failure
 from doctor.logs.failures.victims import failed_by_itself, may_be_echo
+from doctor.logs.failures.waiting import parted
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.nature import NOTES
 from doctor.logs.match.problems import Catalogue

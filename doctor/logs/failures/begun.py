@@ -16,8 +16,9 @@ from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Begun
-from doctor.logs.failures import awaited, timeouts
+from doctor.logs.failures import timeouts
 from doctor.logs.failures.case import Case
+from doctor.logs.failures.waiting import awaited
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.lines.prose import is_document, is_said_by_program
 
