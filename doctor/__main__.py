@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-if __name__ == "__main__" and sys.path[:1] in ([""], [os.environ.get("PWD")], [os.path.realpath(os.curdir)]):
+try:
+    _here = os.getcwd()  # noqa: PTH109 - before anything else is imported
+except OSError:  # the folder was removed
+    _here = ""
+if __name__ == "__main__" and sys.path[:1] in ([""], [os.environ.get("PWD")], [_here]):
     del sys.path[0]  # `-m` puts the working directory there, and a `json.py` or `rich.py` of the user's with it
 
 import gc
