@@ -13,7 +13,7 @@ from doctor.base.halves import digits_of
 from doctor.base.record import record
 from doctor.cluster.gathered import MANIFEST
 from doctor.cluster.ray_child import Request, answers
-from doctor.readers.homes import PACKAGES
+from doctor.readers.homes import CARRIED
 from doctor.readers.machine.measuring import join_s
 from doctor.readers.patient.exchanges import (
     FIRST_BYTES,
@@ -164,7 +164,7 @@ def _asked(
     """Answers of the nodes by their ids, in the order in which they came."""
     request = Request(
         address, f"doctor.cluster.deep_node:{task}", arguments, timeout_s=timeout_s, deadline_s=timeout_s + 30,
-        modules=(*PACKAGES, "doctor.base.redact"),
+        modules=CARRIED,
     )  # fmt: skip
     lines = [line for line in answers(request, python, context.environ) if line["kind"] == "answer"]
     return {line["node"]: line for line in lines}

@@ -15,7 +15,7 @@ from doctor.base.redact import redact, redact_text
 from doctor.cluster.gathered import write_manifest
 from doctor.cluster.ray_child import Request, answers
 from doctor.readers.collector import Collector
-from doctor.readers.homes import PACKAGES
+from doctor.readers.homes import CARRIED
 from doctor.readers.saved import fact_type, write
 
 #: facts about the command by which facts about a machine know where the run writes and connects
@@ -53,7 +53,7 @@ def gather(
         {"cwd": str(context.cwd), "given": _packed(given_states(context))},
         timeout_s=node_timeout_s,
         deadline_s=node_timeout_s + _ANSWER_S,
-        modules=(*PACKAGES, "doctor.base.redact"),
+        modules=CARRIED,
     )
     rows: dict[str, dict[str, Any]] = {}
     for line in answers(request, python, context.environ):

@@ -54,6 +54,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 
 #: what goes to another machine that is to collect facts: all readers with what they need, see `patient.carry`
 PACKAGES = ("doctor.facts", "doctor.readers", *(f"doctor.readers.{room}" for room in ROOMS))
+#: these, and what they import only where they need it
+CARRIED = (*PACKAGES, "doctor.base.redact", "doctor.base.asking")
 
 #: fact -> module with its `collect`
 READERS: dict[str, str] = {name: f"doctor.readers.{room}.{name}" for room, names in ROOMS.items() for name in names}

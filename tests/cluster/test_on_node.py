@@ -14,7 +14,7 @@ import pytest
 from doctor.base.fact import Context
 from doctor.cluster.on_node import variables
 from doctor.cluster.ray_facts import given_states
-from doctor.readers.homes import PACKAGES
+from doctor.readers.homes import CARRIED
 from doctor.readers.patient.carry import CONTENTS, carry
 from doctor.readers.saved import state_from
 from tests.facts.environments import interpreter
@@ -35,7 +35,7 @@ def test_every_fact_module_is_imported_and_collects_under_a_bare_python_39(tmp_p
     command = ("accelerate", "launch", "--main_process_ip", "127.0.0.1", "--num_machines", "2", "train.py")
     states = given_states(Context(command, tmp_path))
     assert states["launch"].status == "ok", states["launch"]
-    folder = carry([*PACKAGES, "doctor.cluster.on_node", "doctor.base.redact"], tmp_path / "carried")
+    folder = carry([*CARRIED, "doctor.cluster.on_node"], tmp_path / "carried")
     modules = json.loads((folder / "doctor" / CONTENTS).read_text())["modules"]
     assert len(modules) > 60
     given = base64.b64encode(pickle.dumps(states, protocol=4)).decode()

@@ -43,7 +43,7 @@ ANSWERS = {
     "veomni-dpo-metrics-summed": ("NUM2836", "never above 1"),
     "verl-empty-response-reward": ("NUM2836", ""),
     "verl-micro-batch-counts-differ": ("NCC011", "different collectives"),
-    "verl-sft-epoch-boundary-resume": ("CKP029", "no step left to do"),
+    "verl-sft-epoch-boundary-resume": ("CKP029", "without a step"),
     "vime-raw-conversion": ("RLX015", "megatron-to-hf-mode raw"),
     "vllm-adapter-of-other-targets": ("CKP3553", "down_proj"),
     "vllm-offload-in-flight-at-sleep": ("TOR013", "slept and woken"),

@@ -73,6 +73,7 @@ ALLOWED = {
     ("rehearse/trainers.py", "train"): "ends the rehearsal",
     ("rehearse/verl.py", "rehearsed"): "raises what veRL says of its configuration, and ends the rehearsal",
     ("witness/openrlhf.py", "save_logs_and_checkpoints"): "the guard's policy ends the run there",
+    ("witness/received.py", "load_weights"): "what is no list is passed on one by one, as it comes",
     ("capsule/hooks.py", "excepthook"): "fields of a structure of Python's",
 }
 

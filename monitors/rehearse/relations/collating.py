@@ -57,6 +57,7 @@ def _watched(original: Any) -> Any:
     return watched
 
 
+@journal.shielded
 def _before(rows: Any) -> Optional[tuple[list[Any], Any]]:
     """Copies of the rows and what random numbers come next; None where nothing is compared."""
     if _Looked.done or settings().resume or not isinstance(rows, list) or len(rows) < 2:
