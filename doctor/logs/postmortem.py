@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doctor.base.record import record, replace
-from doctor.catalogue.finding import Finding
+from doctor.catalogue.finding import Finding, Role
 from doctor.catalogue.fix import fixable
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed, Outcome, Skipped
@@ -273,6 +273,8 @@ def _beyond(gathered: Gathered, live: Live, beside: Artifacts, catalogue: Catalo
     early = taken_for_end.find(gathered.case, catalogue.entries.values())
     early = early or alike.find(gathered.case, catalogue.entries.values())
     shown = (*alarms, *((early,) if early is not None else ()), *live.findings, *beside.findings)
+    # alarms stand in the order of their words, in which a consequence may come a line before its cause
+    shown = tuple(sorted(shown, key=lambda each: each.role is Role.SYMPTOM))
     return Beyond(shown, told, still, frozenset(gathered.unclear), live.judged)
 
 

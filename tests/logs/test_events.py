@@ -14,6 +14,7 @@ from doctor.catalogue.alarm import as_data
 from doctor.catalogue.finding import Message, Role, Where, Words, found
 from doctor.catalogue.standing import Standing
 from doctor.checks.numerics.loss_or_gradient_not_finite import PROBLEM
+from doctor.checks.rl.rewards import groups_without_deviation, reward_flat
 from doctor.diagnosis.report import as_dict
 from doctor.logs import events
 from doctor.logs.postmortem import Postmortem, examine
@@ -83,6 +84,21 @@ def test_an_alarm_is_the_finding_and_the_one_that_names_a_module_counts(run: Run
     assert finding.words("en").explanation == "It is {lost}."
     assert diagnosis.verdict == "known"
     assert "1 problem reported by the guard" in diagnosis.target.summary
+
+
+def test_a_consequence_that_the_guard_told_first_stays_behind_its_cause(run: RunDir, tell: Callable[..., None]) -> None:
+    without, flat = groups_without_deviation.PROBLEM, reward_flat.PROBLEM
+    for problem in (without, flat):
+        told = found(problem, SAID, where=Where(rank=0, step=1), evidence=(Observed.quoted("guard", "0"),), what="x")
+        tell("alarm", 0, 12, problem.id, **as_data(told, "warn"))
+    row = (
+        "{{'loss': 0.0, 'grad_norm': 0.0, 'reward': 0.0, 'reward_std': 0.0, 'frac_reward_zero_std': 1.0, 'epoch': {}}}"
+    )
+    _console(run, "\n".join(row.format(step / 100) for step in range(1, 16)) + "\n")
+    findings = _examined(run).diagnosis.outcome.findings
+    assert [(each.problem.id, each.role) for each in findings[:2]] == [
+        (flat.id, Role.CAUSE), (without.id, Role.SYMPTOM),
+    ]  # fmt: skip
 
 
 def test_an_alarm_is_told_where_nothing_was_printed(run: RunDir, tell: Callable[..., None]) -> None:
