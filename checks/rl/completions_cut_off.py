@@ -39,7 +39,7 @@ SHARE, STEPS = 0.95, 20
 EARNS, SIGMAS = 1.0, 4.0
 
 
-@rule(PROBLEM, needs=("completions/clipped_ratio", "reward"))
+@rule(PROBLEM, needs=("completions/clipped_ratio", "reward"), symptom_of=("RLX005",))
 class CompletionsCutOff:
     """Watches the median of the share; where the reward rises all the while the limit keeps nothing from learning."""
 

@@ -18,7 +18,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 ZERO = TOML["zero"]
-PLATEAU, COMPONENT = TOML["plateau"], TOML["component"]
+PLATEAU, COMPONENT, UNCOUNTED = TOML["plateau"], TOML["component"], TOML["uncounted"]
 
 
 #: logged steps running; a hard task with a binary reward can begin with twenty zeros
@@ -32,7 +32,66 @@ WHOLE_RUN = 5
 _same = partial(math.isclose, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@rule(PROBLEM, needs=("reward", "reward_std"), symptom_of=("RLX006",))
+#: components watched; steps after which one that moves beside a total that stands says more than the total alone, share
+#: of its size by which it has moved, and deviation within groups that is none (TRL adds 1e-4 to it before it divides)
+MOST_COMPONENTS, BESIDE, MOVED, NONE = 32, 20, 1e-3, 1e-6
+
+
+@rule(PROBLEM, needs=("rewards/*", "reward", "reward_std"), symptom_of=("RLX006",))
+class ComponentDoesNotCount:
+    """Finds the one reward function whose values move while the total has stood still since the first step.
+
+    Where several move they may make up for each other; where one does, the total of a sum moves with it.
+    """
+
+    def __init__(self) -> None:
+        self._ranges: dict[str, tuple[float, float]] = {}
+        self._first: Optional[Point] = None
+        self._last: Optional[Point] = None
+        self._steps = 0
+        self.over = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in; a total that moves ends the watch."""
+        if self.over or math.isnan(point.value):
+            return None
+        if point.name == "reward_std":
+            self.over = point.value > NONE
+        elif point.name != "reward":
+            self._take(point.name[len("rewards/") :], point.value)
+        elif self._first is not None and not _same(self._first.value, point.value):
+            self.over = True
+        else:
+            self._first, self._last, self._steps = self._first or point, point, self._steps + 1
+            return self._found(point) if self._steps == BESIDE else None
+        return None
+
+    def _take(self, name: str, value: float) -> None:
+        if name.endswith("/std") or (name not in self._ranges and len(self._ranges) >= MOST_COMPONENTS):
+            return
+        low, high = self._ranges.get(name, (value, value))
+        self._ranges[name] = (min(low, value), max(high, value))
+
+    def _found(self, point: Point) -> Optional[Finding]:
+        moved = [name for name, (low, high) in self._ranges.items() if high - low > MOVED * max(abs(low), abs(high))]
+        if len(moved) != 1 or len(self._ranges) == 1:  # a single function is the total
+            return None
+        self.over = True
+        low, high = self._ranges[moved[0]]
+        began = self._first.step if self._first is not None else None
+        return found(
+            PROBLEM, UNCOUNTED, confidence=LIKELY, name=moved[0].removesuffix("/mean"), value=f"{point.value:g}",
+            low=f"{low:.3g}", high=f"{high:.3g}", count=self._steps, **sighting(point, began),
+        )  # fmt: skip
+
+    def finish(self) -> Optional[Finding]:
+        """Judge a short run as a whole."""
+        if self.over or self._last is None or not WHOLE_RUN <= self._steps < BESIDE:
+            return None
+        return self._found(self._last)
+
+
+@rule(PROBLEM, needs=("reward", "reward_std"), symptom_of=("RLX006", "RLX005"))
 class RewardFlat:
     """Counts steps with the reward of the first of them; a deviation above zero begins the count anew."""
 
@@ -173,8 +232,8 @@ def _plateau(course: History) -> Optional[tuple[int, Slope, float]]:
     return settled if noise > 0 and gain >= ROSE * noise and line.values >= OF_RUN * course.count else None
 
 
-#: components watched, and logged steps from the first one on in which one has not changed
-MOST_COMPONENTS, CONSTANT = 32, 30
+#: logged steps from the first one on in which a component has not changed
+CONSTANT = 30
 
 
 @rule(PROBLEM, needs=("rewards/*", "reward"), symptom_of=("RLX020", "RLX006"))
