@@ -49,6 +49,10 @@ def _same(first: Any, *_: Any, **__: Any) -> tuple[Any, tuple[()]]:
 MECHANISMS = (
     Mechanism("signatures", "doctor.logs.postmortem:judge", _of_signatures),
     Mechanism("checks over what the log tells", "doctor.logs.verdict:joined", _same),
+    Mechanism("the parallel layout against exceptions", "doctor.logs.failures.beside.layouts:told", _same),
+    Mechanism("sides of two sizes", "doctor.logs.failures.beside.sides:told", lambda findings, *_: tuple(findings)),
+    Mechanism("switches that name the code", "doctor.logs.failures.beside.switches:that_name", lambda *_: ()),
+    Mechanism("ways that part before one collective", "doctor.logs.stacks.judged:_parted", lambda *_: []),
     Mechanism("shapes and sizes in messages", "doctor.logs.failures.mismatches:told", _same),
     Mechanism("what the program itself says", "doctor.logs.failures.spoken:told", _same),
     Mechanism("laws over whole courses and excerpts", "doctor.logs.metrics.courses:judged", lambda *_, **__: ((), ())),

@@ -39,6 +39,7 @@ BEGUN = {
 STACKS = {
     "apart": TOML["stacks_apart"],
     "outside": TOML["stacks_outside"],
+    "parted": TOML["stacks_parted"],
     "same": TOML["stacks_same"],
     "alone": TOML["stacks_alone"],
 }
@@ -114,6 +115,9 @@ def of_stacks(stacks: Stacks) -> Finding:
     first, doing = shown[0], shown[0].doing
     told = joined([_stands(each) for each in shown[:_MOST_SHOWN]])
     ways = ", ".join(dict.fromkeys(f"`{each.what}` ({each.who})" for each in stacks.waiting[:_MOST_SHOWN]))
+    if stacks.form == "parted":
+        ways = ", ".join(f"`{each.way[0]}` ({each.who})" for each in shown[:_MOST_SHOWN])
+        told = joined([TOML.phrase("way", who=each.who, way=" → ".join(each.way)) for each in shown[:_MOST_SHOWN]])
     alone = stacks.form == "alone"
     return found(
         PROBLEM, STACKS[stacks.form], confidence=LIKELY, where=stacks.where,

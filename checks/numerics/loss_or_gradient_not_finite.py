@@ -20,6 +20,7 @@ PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 FROM_START = TOML["from_start"]
 SUPERVISED = TOML["supervised"]
+BACKWARD = TOML["backward"]
 PASSED = TOML["passed"]
 PASSED_MANY = TOML["passed_many"]
 
@@ -48,6 +49,7 @@ class LossOrGradientNotFinite:
         self._seen = False  # a finite gradient
         self._finite = False  # any finite value: before it there is nothing to go back to
         self._loss: Optional[float] = None
+        self._loss_at: Optional[int] = None
         self._bad = {"loss": 0, "grad_norm": 0}  # rows that were not finite
         self._last: Optional[Point] = None  # the last of them
 
@@ -55,11 +57,12 @@ class LossOrGradientNotFinite:
         """Judge one value."""
         value = point.value
         if point.name == "loss":
-            bad, self._loss = not math.isfinite(value), value
+            bad, self._loss, self._loss_at = not math.isfinite(value), value, point.step
         else:
             bad = math.isnan(value)
             self._seen = self._seen or math.isfinite(value)
         message = MESSAGE if self._finite or (point.step or 0) > EARLY else FROM_START
+        message = BACKWARD if bad and message is MESSAGE and self._is_of_backward(point) else message
         # the Trainer paints a NaN loss as 0, so that a 0 beside a NaN is no finite step to go back to
         self._finite = self._finite or (not bad and value != 0)
         if bad:
@@ -74,7 +77,16 @@ class LossOrGradientNotFinite:
         if self._first is not None and any(each.on for name, each in self._alarms.items() if name != point.name):
             return None  # the same trouble, told already under the other name
         self._first = self._first or point
-        return self._found(message, point, CONFIRMED)
+        return self._found(message, point, LIKELY if message is BACKWARD else CONFIRMED)
+
+    def _is_of_backward(self, point: Point) -> bool:
+        """Whether the loss of the same step is finite: a NaN that the forward pass made would be in it.
+
+        The Trainer paints a NaN loss as 0, and leaves it out of a mean over steps (`logging_nan_inf_filter`).
+        """
+        if point.name != "grad_norm" or point.step is None or point.step != self._loss_at:
+            return False
+        return self._loss is not None and math.isfinite(self._loss) and self._loss != 0
 
     def _calibrates(self, point: Point) -> bool:
         """Whether a NaN gradient may be that of a scale on its way down: none was finite yet, and the loss is well."""
@@ -99,7 +111,7 @@ class LossOrGradientNotFinite:
             PROBLEM,
             message,
             confidence=LIKELY if confidence is LIKELY else CONFIRMED,
-            severity=ERROR if message in (MESSAGE, FROM_START) else WARNING,
+            severity=ERROR if message in (MESSAGE, FROM_START, BACKWARD) else WARNING,
             name=point.name,
             value="NaN" if math.isnan(point.value) else f"{point.value:g}",
             step=step_text(point.step),

@@ -110,8 +110,8 @@ Doing = Literal[
     "collective", "lock", "scores", "remote", "asks", "child", "gpu", "compiles", "loader", "idle", "computes"
 ]
 #: what the stacks come to: the processes are in different collectives; some of them are in one and others are not; all
-#: shown are in the same; one alone
-Form = Literal["apart", "outside", "same", "alone"]
+#: shown are in the same, and came there by different ways, or are in the same; one alone
+Form = Literal["apart", "outside", "parted", "same", "alone"]
 
 
 @record
@@ -123,6 +123,7 @@ class Stood:
         doing, what: what it does, and the function that says so: ("collective", "all_reduce").
         at: the innermost frame of the program: "clip (reward.py:7)"; `led_by`: who called what it waits in.
         quote: the line of that frame.
+        way: who called whom on the way there; of processes that parted the outermost first, from where they did.
 
     """
 
@@ -132,6 +133,7 @@ class Stood:
     at: str
     led_by: str
     quote: Observed
+    way: Sequence[str] = ()
 
 
 @record

@@ -132,7 +132,7 @@ Asked = Literal[
     "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",
     "pickle_page", "pickle_empty", "pickle_other", "ids_negative", "abstract", "call_twice", "program_failed",
     "not_written", "asserted", "recursion_wrapped", "recursion_attribute", "recursion_circle", "recursion_itself",
-    "recursion_replaced", "attribute_of_main", "no_dimension", "summed",
+    "recursion_replaced", "attribute_of_main", "no_dimension", "summed", "group_of_one", "key_stage",
 ]  # fmt: skip
 
 

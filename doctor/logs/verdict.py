@@ -20,6 +20,7 @@ from doctor.catalogue.unrecognised import Unknown
 from doctor.logs import events
 from doctor.logs.failures import absent, mismatches, spoken, typeless, wrapped
 from doctor.logs.failures import unrecognised as unknown
+from doctor.logs.failures.beside import layouts, sides
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.chain import ChainLink, chain
 from doctor.logs.failures.ends import breaks_off, end_of, is_bad, silent_ends
@@ -117,10 +118,11 @@ def judge(
     # the checks over what the logs tell, and then, where nobody knew an answer, what the exception's parts show, and
     # what the program itself says
     checked, misjudged = joined(placed, case, catalogue.entries, catalogue.unknown, well=bool(end_of(case)))
-    shown, mistaken = mismatches.told(checked, case, catalogue.entries, catalogue.unknown)
+    laid, mislaid = layouts.told(checked, case, catalogue.entries, catalogue.unknown)
+    shown, mistaken = mismatches.told(laid, case, catalogue.entries, catalogue.unknown)
     answered, misheard = spoken.told(shown, case, catalogue.entries, catalogue.unknown)
-    answered = parted.told(absent.told(answered, case, catalogue.entries), case)
-    return RankedFindings(answered, verdict, links, (*crashed, *misjudged, *mistaken, *misheard))
+    answered = sides.told(parted.told(absent.told(answered, case, catalogue.entries), case), case)
+    return RankedFindings(answered, verdict, links, (*crashed, *misjudged, *mislaid, *mistaken, *misheard))
 
 
 def _words_of_loss(case: Case, known: Sequence[Candidate]) -> dict[int, list[int]]:

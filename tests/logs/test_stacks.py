@@ -46,6 +46,10 @@ ValueError: no
 """
 
 
+def _in_pass(function: str) -> str:
+    return GATHERS.replace("    step (", f"    {function} (layer.py:9)\n    forward (model.py:3)\n    step (")
+
+
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
     return prepared_once()
@@ -91,6 +95,11 @@ def test_the_thread_that_tells_most_stands_for_its_process() -> None:
         (f"rank 0\n{GATHERS}\nrank 1\n{WAITS_FOR_WORK}", "outside"),
         (f"rank 0\n{GATHERS}\nrank 1\n{GATHERS.replace('gather_logits', 'gather_losses')}", "apart"),
         (f"rank 0\n{GATHERS}\nrank 1\n{GATHERS.replace(':61', ':62')}", "same"),
+        (f"rank 0\n{GATHERS}\nrank 1\n{GATHERS.replace('step (', 'validate (')}", "parted"),
+        # where both begin is not shown; within one pass each may stand at another layer; one is cut short
+        (f"rank 0\n{GATHERS}\nrank 1\n{GATHERS.replace('step (engine', 'validate (other')}", "same"),
+        (f"rank 0\n{_in_pass('attend')}\nrank 1\n{_in_pass('route')}", "same"),
+        (f"rank 0\n{GATHERS}\nrank 1\n{GATHERS.replace('    step (engine.py:18)', '')}", "same"),
         (f"rank 0\n{GATHERS}", "alone"),
         (SCORES, "alone"),
         (f"rank 0\n{SAVES}", None),

@@ -10,12 +10,14 @@ heads of an attention, positions of images and ids.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
 
+from doctor.base.evidence import Observed
 from doctor.base.patterns import later
-from doctor.catalogue.finding import LIKELY, Finding, Message, found
+from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.shared.numbers import LEAST, meanings, told
-from doctor.catalogue.shared.shares import split_by
+from doctor.catalogue.shared.shares import Share, Split, split_by
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
 from doctor.data.libraries import package_of
@@ -30,11 +32,16 @@ _CASES = (
     TOML["operation_fractions_got"], TOML["another_shape"],
 )  # fmt: skip
 
+ATTENTION = TOML["of_attention"]
+#: dimensions of attention's tensors and masks that are lengths, not heads or rows
+_LENGTHS = (2, 3)
+_SEQUENCE = later(r"(?i)(?:^|\.)(?:use_)?sequence_parallel$")
+
 #: part of a library -> what two tensors of different sizes are there
 _PARTS = (
     (later(r"(?i)lora|adapter|[\\/]peft[\\/]"), TOML["of_adapter"]),
     (later(r"(?i)get_rope_index|rope|rotary|position_ids|placeholder|mrope"), TOML["of_positions"]),
-    (later(r"(?i)attention|sdpa"), TOML["of_attention"]),
+    (later(r"(?i)attention|sdpa"), ATTENTION),
 )
 #: frames of torch, and the call of a module, stand between what calls and what is called
 _BETWEEN = later(r"[\\/]torch[\\/]")
@@ -84,9 +91,24 @@ def explain(hits: Hits) -> Optional[Finding]:
     if long >= LEAST_FLAT and long > 100 * short and (_SHARDING.search(frames) or "optim" in frames):
         return _said(FLAT, hits, short=short, long=long)
     part = _of_part(hits)
-    if part is None and (split := split_by(one, two, hits.config)) is not None:
-        return _said(WHOLE, hits, short=short, long=long, setting=split.setting, size=split.size)
+    split = split_by(one, two, hits.config)
+    if split is not None and (part is None or (part is ATTENTION and int(hits.get("dim") or 0) in _LENGTHS)):
+        return _said(WHOLE, hits, short=short, long=long, **_split(split, hits.config))
     return _said(part or SIZES, hits, part=_part(hits))
+
+
+def of_share(share: Share, where: Where, evidence: tuple[Observed, ...]) -> Finding:
+    """A whole and a share in the words of any exception; asked by `doctor.logs.failures.layouts`."""
+    return found(
+        PROBLEM, WHOLE, where=where, evidence=evidence, confidence=LIKELY, short=share.short, long=share.long,
+        **_split(share.split, {}),
+    )  # fmt: skip
+
+
+def _split(split: Split, config: Mapping[str, object]) -> dict[str, Any]:
+    """What splits, and the switch by which the sequence is split over the same ranks."""
+    names = (name for name, value in config.items() if _SEQUENCE.search(name) and str(value).lower() == "true")
+    return {"setting": split.setting, "size": split.size, "sequence": next(names, "").rpartition(".")[2]}
 
 
 def _of_shapes(hits: Hits) -> Finding:
@@ -98,7 +120,7 @@ def _of_shapes(hits: Hits) -> Finding:
     if split is None:
         return _said(OTHER_SHAPE, hits)
     short, long = sorted(unequal[0])
-    return _said(WHOLE, hits, short=short, long=long, setting=split.setting, size=split.size)
+    return _said(WHOLE, hits, short=short, long=long, **_split(split, hits.config))
 
 
 def _multiplied_already(hits: Hits) -> Optional[str]:

@@ -14,6 +14,7 @@ from doctor.base.record import record, replace
 from doctor.catalogue.finding import LIKELY, Finding, Message, Phrase, Words, found
 from doctor.catalogue.problem import Problem
 from doctor.catalogue.shared import refused_choices
+from doctor.catalogue.shared.shares import unequal_in
 from doctor.catalogue.signature import Hits
 
 #: areas of problems that know more about a failure than its own words do
@@ -445,6 +446,8 @@ def refused(problem: Problem, program: str, hits: Hits, frame: str) -> Optional[
     asserted = hits.first.groups.get("asserted")
     if not asserted and not raised_in(hits, frame):
         return None
+    if unequal_in(hits.get("message") or ""):
+        return None  # two shapes that differ: a tensor is refused, no setting
     if not asserted and not hits.get("message"):
         refusal = asserted_in(hits.first.code)
         return None if refusal is None else _worded(problem, program, hits, refusal)

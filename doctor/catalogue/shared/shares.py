@@ -21,6 +21,39 @@ class Split(NamedTuple):
     size: int
 
 
+#: a shape as messages write it: `(1024, 2048)`, `torch.Size([4096, 512])`
+_SHAPE = later(r"[(\[](?P<sizes>\d{1,9}(?:, ?\d{1,9}){0,4}),?[)\]]")
+
+
+class Share(NamedTuple):
+    """A whole size, that of one rank, and what splits it."""
+
+    short: int
+    long: int
+    split: Split
+
+
+def share_in(message: str, settings: Mapping[str, object]) -> Share | None:
+    """The whole and the share that a message tells of: two shapes in it that differ in one dimension alone.
+
+    Args:
+        message: of an exception.
+        settings: name -> value, as logs and context tell them.
+
+    """
+    unequal = unequal_in(message)
+    split = split_by(*unequal[0], settings) if len(unequal) == 1 else None
+    return Share(min(unequal[0]), max(unequal[0]), split) if split is not None else None
+
+
+def unequal_in(message: str) -> list[tuple[int, int]]:
+    """The sizes in which two shapes differ, where a message tells of two of the same number of dimensions."""
+    shapes = [[int(each) for each in match["sizes"].split(",")] for match in _SHAPE.finditer(message)]
+    if len(shapes) != len(("one", "two")) or len(shapes[0]) != len(shapes[1]):
+        return []
+    return [(one, two) for one, two in zip(*shapes, strict=True) if one != two]
+
+
 def split_by(one: int, two: int, settings: Mapping[str, object]) -> Split | None:
     """The setting of whose ranks each holds one of two sizes, if the other is the whole.
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from doctor.base.patterns import later
+from doctor.catalogue.finding import Finding
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.tracebacks import Raised
@@ -34,6 +35,12 @@ def asking_frame(frames: Sequence[Frame]) -> Frame | None:
     ran = [each for each in frames if not each.starts]
     asked = [each for each in ran if each.function not in _THROUGH and not _CONTAINERS.search(each.path)]
     return (asked or ran)[-1] if ran else None
+
+
+def raised_at(first: Finding, case: Case) -> Raised | None:
+    """The exception that a finding is about."""
+    at = (first.where.file, first.where.line)
+    return next((one.cause for one in case.failures if (one.cause.line.file, one.cause.line.number) == at), None)
 
 
 def code_of(raised: Raised, case: Case) -> str:

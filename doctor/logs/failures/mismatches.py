@@ -29,7 +29,9 @@ from doctor.logs.failures.asked import (
     asked_for_length,
     asking_frame,
     code_of,
+    raised_at,
 )
+from doctor.logs.failures.beside import switches
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.handed import handed_down
@@ -165,7 +167,7 @@ def told(
     """
 
     def answer_to(first: Finding) -> Finding | None:
-        raised = _raised(first, case)
+        raised = raised_at(first, case)
         mismatch = _Taken(first, raised, case).mismatch() if raised is not None else _of_lines(first, case)
         return _answer(mismatch, entries.values()) if mismatch is not None else None
 
@@ -179,12 +181,6 @@ def _answer(mismatch: Mismatch, entries: Iterable[Entry]) -> Finding | None:
         if isinstance(finding, Finding):
             return finding
     return None
-
-
-def _raised(first: Finding, case: Case) -> Raised | None:
-    """The exception that a finding is about."""
-    at = (first.where.file, first.where.line)
-    return next((one.cause for one in case.failures if (one.cause.line.file, one.cause.line.number) == at), None)
 
 
 def _of_lines(first: Finding, case: Case) -> Mismatch | None:
@@ -431,7 +427,9 @@ class _Taken:
         return names.pop() if len(names) == 1 else ""
 
     def _of(self, shown: wordings.Shown) -> Mismatch:
-        settings = self._speaking(f"{shown.name} {shown.subject.replace('.', ' ')}")
+        speaking = self._speaking(f"{shown.name} {shown.subject.replace('.', ' ')}")
+        named = switches.that_name(self._raised.frames, self._code, settings_of(self._case))
+        settings = tuple(dict.fromkeys((*named, *speaking)))[:_MOST_SETTINGS]
         return self._made(
             shown.case, shown.name, of=shown.of, subject=shown.subject, settings=settings, given=shown.given,
             taken=shown.taken,

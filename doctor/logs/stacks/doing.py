@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.base.evidence import Observed
@@ -92,7 +92,8 @@ def _of_thread(who: str, stack: Stack, file: str) -> Stood | None:
     caller = stack.frames[outermost] if doing == "scores" else _caller(stack.frames[outermost + 1 :])
     shown = at or frame
     quote = Observed.quoted(file, frame.text[:300], frame.number)
-    return Stood(who, doing, frame.function, told(shown), told(caller) if caller else "", quote)
+    way = tuple(map(told, _callers(stack.frames[outermost + 1 :])))
+    return Stood(who, doing, frame.function, told(shown), told(caller) if caller else "", quote, way)
 
 
 def _doing(frames: Sequence[Called]) -> tuple[Doing, int, int]:
@@ -122,14 +123,14 @@ def _outermost(places: Sequence[int]) -> int:
 
 def _caller(frames: Sequence[Called]) -> Called | None:
     """Who called: the first frame that is no layer of torch and no wrapper."""
-    return next(
-        (
-            each
-            for each in frames
-            if not (_TORCH.search(each.path) or _STANDARD.search(each.path) or _WRAPS.search(each.function))
-        ),
-        None,
-    )
+    return next(_callers(frames), None)
+
+
+def _callers(frames: Sequence[Called]) -> Iterator[Called]:
+    """Who called whom, from the innermost on, without layers of torch and wrappers."""
+    for each in frames:
+        if not (_TORCH.search(each.path) or _STANDARD.search(each.path) or _WRAPS.search(each.function)):
+            yield each
 
 
 def told(frame: Called) -> str:

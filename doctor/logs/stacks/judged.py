@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from doctor.base.record import replace
 from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.problem_files import function_of
@@ -13,6 +14,10 @@ from doctor.logs.stacks.doing import stood
 from doctor.logs.stacks.read import by_process, stacks_in
 
 _AREA = "launch"
+#: frames of a way that are told from where it parts
+_SHOWN = 3
+#: functions within which ranks of one branch may stand at different layers
+_PASSES = frozenset({"forward", "backward", "_forward", "run_backward", "forward_step", "custom_forward", "checkpoint"})
 #: of one process alone these say why it does not go on; that it waits for a GPU or for work is what all do
 _ALONE: frozenset[Doing] = frozenset({"collective", "lock", "scores", "asks", "child"})
 
@@ -55,7 +60,29 @@ def laid_together(processes: Sequence[Stood]) -> Stacks | None:
         return _made("alone", waiting, ())
     # of two ranks of one branch each may stand a line further
     calls = {(each.what, each.led_by.rpartition(":")[0]) for each in waiting}
+    if len(calls) == 1 and (parted := _parted(waiting)):
+        return _made("parted", parted, ())
     return _made("apart" if len(calls) > 1 else "same", sorted(waiting, key=lambda each: each.what), ())
+
+
+def _parted(waiting: Sequence[Stood]) -> list[Stood]:
+    """The processes with the frames by which their ways part, where all wait in one call and came from elsewhere.
+
+    Ranks of one branch go through the same functions from the outermost frame on, if not through the same lines; within
+    one forward pass each may stand at another layer. A way that the text cuts short is no other one.
+    """
+    ways = [list(reversed(each.way)) for each in waiting]
+    functions = [[each.partition(" (")[0] for each in way] for way in ways]
+    place = next((at for at, names in enumerate(zip(*functions, strict=False)) if len(set(names)) > 1), None)
+    if place is None or (place and functions[0][place - 1] in _PASSES):
+        return []
+    if not place and len({_file(way[0]) for way in ways}) > 1:
+        return []  # where both begin is not shown
+    return [replace(each, way=tuple(way[place : place + _SHOWN])) for each, way in zip(waiting, ways, strict=True)]
+
+
+def _file(frame: str) -> str:
+    return frame.partition(" (")[2].partition(":")[0].rstrip(")")
 
 
 def _made(form: Form, waiting: Sequence[Stood], others: Sequence[Stood]) -> Stacks | None:
