@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Optional
 
-from doctor.base.history import History, Looks
 from doctor.base.stats import Alarm, Baseline, Window, total
 from doctor.catalogue.columns import Stretch
 from doctor.catalogue.courses import Course, Courses
 from doctor.catalogue.finding import LIKELY, Finding, Message, Where, found
 from doctor.catalogue.held_out import HELD_OUT, is_score
-from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.shared.tool_calls import CALLS, TURNS, ToolCalls
 from doctor.catalogue.words import words_of
+from doctor.checks.rl.rewards._length import LengthWithReward, RewardFollowsLength
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
+RULES = (LengthWithReward, RewardFollowsLength)
 KL = TOML["kl"]
-LENGTH = TOML["length"]
 STANDS, FALLS, GIVEN_UP, ROUNDS = TOML["stands"], TOML["falls"], TOML["given_up"], TOML["rounds"]
 
 
@@ -215,110 +214,6 @@ class RewardAgainstHeldOut:
             self._total += value
         self._rewards += len(rewards)
         return True
-
-
-#: growth from which length is worth a word: longer reasoning may double the answers of a run that is well
-GROWTH = 2.5
-
-#: steps of a run that can be judged; correlation of length and reward over the blocks of its course
-LEAST_STEPS, TOGETHER = 60, 0.8
-
-#: standard errors of the reward's rise: far beyond chance over all looks
-RISES = 6.0
-
-
-@rule(PROBLEM, needs=("completions/mean_length", "reward"))
-class LengthWithReward:
-    """Compares the courses of length and reward, which a row tells in either order."""
-
-    def __init__(self) -> None:
-        self._length, self._reward = History(), History()
-        self._looks = Looks(LEAST_STEPS)
-        self._alarm = Alarm(1)
-        self._now: Optional[Point] = None
-        self._last: Optional[Point] = None
-
-    def update(self, point: Point) -> Optional[Finding]:
-        """Take one of both in, or judge when the other of the same step follows."""
-        before, self._now = self._now, point
-        if before is None or before.name == point.name or before.step != point.step:
-            return None
-        self._now = None
-        if not (math.isfinite(before.value) and math.isfinite(point.value)):
-            return None
-        length, reward = (before, point) if point.name == "reward" else (point, before)
-        self._length.push(length.value, point.step)
-        self._reward.push(reward.value, point.step)
-        self._last = point
-        return self._judge(point) if self._looks.due() else None
-
-    def calm(self, stretch: Stretch) -> bool:
-        """Take rows in where no look finds that length and reward rise together."""
-        lengths, rewards = stretch["completions/mean_length"], stretch["reward"]
-        told = [name for name in ("completions/mean_length", "reward") if stretch[name].values]
-        if len(told) == 1 and (self._now is None or self._now.name == told[0]):
-            self._now = stretch.last(told[0])
-            return True  # no pair is among them
-        if not (stretch.alike and lengths.finite and rewards.finite and lengths.values and rewards.values):
-            return False
-        if self._now is not None:
-            return False
-        length, reward, looks = self._length.copy(), self._reward.copy(), self._looks.copy()
-        at = alarm = 0
-        while at < len(rewards):
-            end = min(len(rewards), at + looks.left)
-            length.extend(lengths.values[at:end], lengths.steps[at:end])
-            reward.extend(rewards.values[at:end], rewards.steps[at:end])
-            if looks.due(end - at):
-                if _together(length, reward):
-                    return False
-                alarm += 1
-            at = end
-        self._length, self._reward, self._looks = length, reward, looks
-        self._alarm.rest(alarm)
-        order = [each for each in stretch.rows[0].names if each in ("completions/mean_length", "reward")]
-        self._last = stretch.last(order[-1])
-        return True
-
-    def _judge(self, point: Point) -> Optional[Finding]:
-        lengths = self._length
-        if not self._alarm.see(_together(lengths, self._reward), point.step):
-            return None
-        before, now = _ends(lengths)
-        return found(
-            PROBLEM, LENGTH, confidence=LIKELY, severity=INFO, reward=f"{_ends(self._reward)[1]:.3g}",
-            times=f"{now / before:.1f}", value=f"{now:.3g}", step=step_text(point.step), **sighting(point),
-        )  # fmt: skip
-
-    def finish(self) -> Optional[Finding]:
-        """Judge the whole run."""
-        if self._last is None or self._alarm.on or self._length.count < LEAST_STEPS:
-            return None
-        return self._judge(self._last)
-
-
-def _ends(course: History) -> tuple[float, float]:
-    """Levels of the first and the last tenth of a course."""
-    edge = max(2, len(course.means) // 10)
-    return course.level(0, edge), course.level(-edge)
-
-
-def _together(length: History, reward: History) -> bool:
-    """Whether the length has grown by a multiple, and the reward rose with it."""
-    before, now = _ends(length)
-    line = reward.slope()
-    return (
-        now >= GROWTH * before > 0 and line is not None and line.sigmas > RISES
-        and _correlation(length.means, reward.means) >= TOGETHER
-    )  # fmt: skip
-
-
-def _correlation(one: Sequence[float], two: Sequence[float]) -> float:
-    """Pearson's correlation; 0 where one of them does not vary."""
-    first, second = total(one) / len(one), total(two) / len(two)
-    pairs = [(a - first, b - second) for a, b in zip(one, two)]  # noqa: B905 - Python 3.9
-    spread = total([a * a for a, _ in pairs]) * total([b * b for _, b in pairs])
-    return total([a * b for a, b in pairs]) / math.sqrt(spread) if spread > 0 else 0.0
 
 
 #: logged steps of a median, and the share of the first calls that is left where tools were given up. NeMo-Gym saw 94 %
