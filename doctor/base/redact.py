@@ -29,10 +29,13 @@ _NAME_SIGNS = (
     "key", "secret", "token", "pass", "bearer", "pw", "wort", "credential", "auth", "cookie", "webhook", "jwt", "psk",
     "pat=", "pat:", "pat ", 'pat"', "pat'",
     "sk=", "sk:", "sk ", 'sk"', "sk'", "ak=", "ak:", "ak ", 'ak"', "ak'", "sk\\", "ak\\",
-    "密码", "口令", "密钥", "令牌", "密碼", "パスワード", "비밀번호", "парол", "contrase", "senha", "hasło",
+    "密码", "口令", "密钥", "秘钥", "授权码", "令牌", "密碼", "パスワード", "비밀번호", "парол", "contrase", "senha",
+    "hasło",
 )  # fmt: skip
 #: how quotes stand in text: plain, escaped once or more, or for a page of HTML
 _QUOTE = r"(?:\\{0,4}[\"'`]|&quot;|&#3[49];)"
+#: the end of a line, as it is or escaped
+_BREAK = r"(?:\r?\n|\\{1,4}n)"
 #: what may follow a name: a value in quotes of its own, or a word
 _VALUE = later(
     r"\\{1,4}\"(?P<e>[^\"\\\n]{1,4096})|\\{1,4}'(?P<f>[^'\\\n]{1,4096})|"
@@ -73,6 +76,31 @@ _NAMED = (
             r"[ \t]{1,4}(?P<name>[A-Za-z_/:][\w.\-/:]{2,120})[ \t]{1,8}(?=[^\s=])"
         ),
         ("ENV ", "setenv ", "set -", "configure set ", "config set "),
+    ),
+    # what pydantic refuses: the name, and in the line below it the value
+    (
+        later(
+            r"(?:(?<=\\n)|(?<![\w.\-\\]))(?P<name>[^\W\d][\w.\-]{0,120})[ \t]{0,4}(?:\r?\n|\\{1,4}n)[ \t]{0,40}"
+            r"[^\n=\\]{1,300}\[type=\w{1,60},[ ]{1,2}input_value="
+        ),
+        ("input_value=",),
+    ),
+    # what argparse refuses
+    (
+        later(
+            r"\bargument (?:-\w{1,3}/|[\w\-]{1,40}, ){0,4}--?(?P<name>[A-Za-z][\w.\-]{1,80}): "
+            r"(?:invalid [\w.<>]{1,60} value|invalid choice|ignored explicit argument):? "
+        ),
+        ("argument -",),
+    ),
+    # `name: {"desc": null, "value": "value"}`, as wandb keeps a configuration
+    (
+        later(
+            rf"(?<![\w.\-])(?P<name>[^\W\d][\w.\-]{{0,120}}){_QUOTE}?[ \t]{{0,4}}:[ \t]{{0,4}}(?:\{{|{_BREAK})"
+            rf"(?:[ \t]|{_BREAK}){{0,40}}(?:{_QUOTE}?desc{_QUOTE}?[ \t]{{0,4}}:[^\n,\\]{{0,200}}(?:,|{_BREAK})"
+            rf"(?:[ \t]|{_BREAK}){{0,40}})?{_QUOTE}?value{_QUOTE}?[ \t]{{0,4}}:[ \t]{{0,4}}"
+        ),
+        ("value",),
     ),
     # JSON in an address
     (

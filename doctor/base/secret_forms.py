@@ -45,6 +45,8 @@ _A = r"[A-Za-z0-9]"
 _WORD = r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"'`|;&<>*][^\s\"'`|;&<>]{0,400})"
 #: a quote, escaped or not
 _Q = r"\\{0,4}[\"']"
+#: between the fields of a table: as it is, escaped, or drawn as blanks
+_TAB = r"(?:\t|\\{1,4}t| {1,8})"
 #: the rest of a command up to the option that is meant
 _ON = r"[^\n|;&]{0,300}?"
 
@@ -60,6 +62,18 @@ _MODELS = (
     _token("ms-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ms-"),  # ModelScope
     _token("eyJhcGlfYWRkcmVzcyI6", r"[A-Za-z0-9+/_\-]{20,}={0,2}", "eyjhcglfywrkcmvzcyi6"),  # Neptune
     _token("ABSK", r"[A-Za-z0-9+/]{60,}={0,2}", "absk"),  # Amazon Bedrock
+    _token("sk-", r"[a-z]{48}(?![A-Za-z0-9])", "sk-"),  # SiliconFlow: https://docs.siliconflow.cn/cn/userguide/quickstart
+    _token("sess-", rf"(?=[A-Za-z]{{0,40}}[0-9]){_A}{{36,}}", "sess-"),  # OpenAI, of a browser
+    _token("sk_", r"[0-9a-f]{48}(?![A-Za-z0-9])", "sk_"),  # ElevenLabs
+    _token("hf_oauth_", rf"(?=[a-z_]{{0,60}}[0-9A-Z]){_W}{{20,}}(?:\.{_W}{{1,4096}}){{0,2}}", "hf_oauth_"),
+    _token("KGAT_", r"[0-9a-f]{24,}", "kgat_"),  # https://github.com/Kaggle/kaggle-api/blob/main/docs/README.md
+    # https://github.com/e2b-dev/E2B/blob/main/packages/js-sdk/src/api/index.ts
+    _token("e2b_", r"[0-9a-f]{20,}", "e2b_"),
+    _token("dtn_", r"[0-9a-f]{40,}", "dtn_"),  # https://www.daytona.io/docs/en/api-keys/
+    _token("fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])", "fc-"),  # https://docs.firecrawl.dev/api-reference/introduction
+    _token("BSA", rf"(?=[A-Za-z_\-]{{0,27}}[0-9])(?=[A-Z0-9_\-]{{0,27}}[a-z]){_W}{{28}}(?![\w\-])", "bsa"),  # Brave
+    _form(r"(?<![\w.\-/])(?P<s>[0-9a-f]{32}\.(?=[A-Za-z]{0,15}[0-9])(?=[a-z0-9]{0,15}[A-Z])[A-Za-z0-9]{16})(?![\w.\-])",
+          "."),  # Zhipu: an id, and what signs (`api_key.split(".")` of its SDK: https://pypi.org/project/zhipuai/)
 )  # fmt: skip
 
 _CODE = (
@@ -74,6 +88,8 @@ _CODE = (
     _token("dckr_(?:pat|oat)_", rf"{_W}{{20,}}", "dckr_"),
     _token("rubygems_", "[a-f0-9]{40,}", "rubygems_"),
     _token("AKCp", rf"{_A}{{60,}}", "akcp"),
+    _token("cio", rf"(?=[A-Za-z]{{0,31}}[0-9])(?=[a-z0-9]{{0,31}}[A-Z]){_A}{{32}}(?![\w\-])", "cio"),  # crates.io
+    _token("oy2", r"(?=[a-z]{0,42}[0-9])[a-z0-9]{43}(?![\w\-])", "oy2"),  # NuGet
     _token("cmVmd", rf"{_A}{{50,}}", "cmvmd"),
     _token("ATATT3", r"[\w\-=]{60,}", "atatt3"),
     _token("ATBB", rf"(?=[A-Za-z]{{0,30}}[0-9]){_A}{{28,}}", "atbb"),
@@ -116,6 +132,16 @@ _CLOUDS = (
     _token("gl(?:c|sa)_", r"[\w+/=]{30,}", "glc_", "glsa_"),
     _token("eyJrIjoi", r"[A-Za-z0-9]{40,}={0,3}", "eyjrijoi"),
     _token("NR(?:AK|JS|II)-", r"[\w\-]{19,}", "nrak-", "nrjs-", "nrii-"),
+    # 84 characters, with a mark in a fixed place:
+    # https://learn.microsoft.com/en-us/azure/devops/organizations/accounts/use-personal-access-tokens-to-authenticate
+    _form(r"(?<![A-Za-z0-9])(?P<s>[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4})(?![A-Za-z0-9])", "azdo"),
+    _token("K10", r"[0-9a-f]{64}::(?:[\w.\-]{1,60}:)?[^\s\"']{8,400}", "k10"),  # https://docs.k3s.io/cli/token
+    # https://ranchermanager.docs.rancher.com/api/api-tokens
+    _form(r"(?<![\w\-])(?:token|kubeconfig-[a-z0-9\-]{1,60})-[a-z0-9]{5,10}:(?P<s>[a-z0-9]{54})(?![A-Za-z0-9])",
+          "token-", "kubeconfig-"),
+    # https://developer.hashicorp.com/vault/docs/commands/operator/init
+    _form(r"(?i)\bunseal key(?: \d{1,3})?(?: \([^)\n]{1,40}\))?:\s{0,3}(?P<s>[A-Za-z0-9+/]{40,120}={0,2})",
+          "unseal key"),
 )  # fmt: skip
 
 _SERVICES = (
@@ -177,6 +203,9 @@ _SERVICES = (
     _token("secret_", rf"(?=[A-Za-z]{{0,42}}[0-9])(?=[a-z0-9]{{0,42}}[A-Z]){_A}{{43}}(?![\w])", "secret_"),  # Notion
     _token(r"s\.", rf"(?=[A-Za-z]{{0,23}}[0-9])(?=[a-z0-9]{{0,23}}[A-Z])(?=[A-Z0-9]{{0,23}}[a-z]){_A}{{24}}(?![\w.(])",
            "s."),  # Vault before 1.10
+    _token("tk_", r"(?=[a-z]{0,28}[0-9])[a-z0-9]{29}(?![\w])", "tk_"),  # https://docs.ntfy.sh/config/#access-tokens
+    # https://github.com/element-hq/synapse/blob/develop/synapse/handlers/auth.py
+    _token("sy[tr]_", r"[A-Za-z0-9+/]{2,200}_[A-Za-z0-9]{20}_[A-Za-z0-9]{6}", "syt_", "syr_"),
     _token("aio_", rf"(?=[A-Za-z]{{0,27}}[0-9]){_A}{{28}}(?![\w])", "aio_"),
     _form(r"(?<![A-Za-z0-9+/])(?P<s>[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}==)", "+ast"),  # Azure's storage
     # words of /etc/shadow and htpasswd: https://man7.org/linux/man-pages/man5/crypt.5.html
@@ -216,6 +245,13 @@ _HEADERS = (
           r"(?:[^\r\n\"']{1,4096}|\"[^\r\n\"']{1,4096}\"){1,9})", "cookie"),
     _form(r"(?i)x-(?:api-key|auth-token|access-token|vault-token|amz-security-token|goog-api-key)[\"'\\]{0,4}\s{0,3}"
           r"[:=,]\s{0,3}[b\"'\\]{0,4}(?P<s>(?!\*\*\*)[^\s\"'\\,;]{4,})", "x-"),
+    # of any other service; a digit tells it from a word, letters from an id
+    _form(r"(?i)(?<![\w\-])x-(?:[a-z]{2,20}-){1,4}(?:key|token|secret)[\"'\\]{0,4}\s{0,3}[:=,]\s{0,3}[b\"'\\]{0,4}"
+          r"(?P<s>(?=[^\s\d]{0,200}\d)(?=[^\sA-Za-z]{0,200}[A-Za-z])[^\s\"'\\,;*]{8,4096})", "x-"),
+    # a file of cookies, as curl and browsers keep them: https://curl.se/docs/http-cookies.html
+    _form(rf"(?:TRUE|FALSE){_TAB}/\S{{0,200}}?{_TAB}(?:TRUE|FALSE){_TAB}\d{{1,12}}{_TAB}[\w.%\-]{{1,120}}?{_TAB}"
+          r"(?P<s>(?!\*\*\*)[^\s\"'\\]{6,4096})",
+          "true\t/", "false\t/", "true\\t/", "false\\t/", "true\\\\t/", "false\\\\t/", "true /", "false /"),
 )  # fmt: skip
 
 
@@ -328,9 +364,23 @@ _COMMANDS = (
     # https://github.com/easychen/serverchan-demo/blob/main/shell/send.sh
     _form(r"\bsct?(?:api)?\.ftqq\.com/(?P<s>[A-Za-z0-9]{16,100})\.send\b", "ftqq.com"),
     _form(r"(?<![\w])(?P<s>sctp\d{1,12}t[A-Za-z0-9]{10,100})(?=\.(?:push|send)\b)", "sctp"),
-    # Zhipu's: an id, and what signs (`api_key.split(".")` of its SDK: https://pypi.org/project/zhipuai/)
-    _form(r"(?i)\b(?:key|zhipu\w{0,10}|bigmodel|glm[\w.\-]{0,10}|token)\b[^\n]{0,80}?(?<![A-Za-z0-9])(?P<s>[0-9a-f]{32}\.[A-Za-z0-9]{16})(?![\w.\-])",
-          "key", "zhipu", "bigmodel", "glm", "token"),
+    # https://www.rabbitmq.com/docs/man/rabbitmqctl.8
+    # https://min.io/docs/minio/linux/reference/minio-mc-admin/mc-admin-user-add.html
+    _form(rf"\brabbitmqctl\b{_ON}\b(?:add_user|change_password)\s+\S{{1,80}}\s+(?P<s>(?!-|\*\*\*){_WORD})",
+          "rabbitmqctl"),
+    _form(r"\bmc\s+admin\s+(?:user|accesskey)\s+(?:svcacct\s+)?(?:add|create)\s+\S{1,80}\s+\S{1,80}\s+"
+          rf"(?P<s>(?!-|\*\*\*){_WORD})", "mc admin"),
+    # SQL: https://dev.mysql.com/doc/refman/8.4/en/create-user.html
+    _form(rf"(?i)\bidentified\s+(?:with\s+\S{{1,60}}\s+)?(?:by|as)\s+(?:password\s+)?{_Q}(?P<s>(?!\*\*\*)[^\"'\n\\]{{1,400}})",
+          "identified"),
+    # drivers of databases: where, who, with what
+    _form(r"\b(?:pymysql|MySQLdb|aiomysql|asyncmy|mariadb|oracledb|cx_Oracle|mysql\.connector)\.connect\("
+          r"(?:\s{0,20}\\{0,4}[\"'][^\"'\n\\]{1,200}\\{0,4}[\"']\s{0,3},){1,2}\s{0,20}\\{0,4}[\"']"
+          r"(?P<s>(?!\*\*\*)[^\"'\n\\]{4,400})", ".connect("),
+    # a key that is all that a client of a service is given
+    _form(rf"\b(?:[A-Z]\w{{0,40}})?(?:Client(?:V\d)?|AI|Api|API|SDK)\(\s{{0,20}}{_Q}(?P<s>(?=[^0-9\s\"']{{0,80}}[0-9])"
+          r"(?:(?=[^a-z\s\"']{0,80}[a-z])(?=[^A-Z\s\"']{0,80}[A-Z])[A-Za-z0-9_\-]{24,200}|[0-9a-f]{32,128}))(?=\\{0,4}[\"'])",
+          "client(", "clientv", "ai(", "api(", "sdk("),
     # the only line of a key of PuTTY on an elliptic curve, whose lines are narrower than those of PEM
     _form(r"Private-Lines: \d{1,3}(?:\r?\n|\\{1,4}n)[ \t+\-|>]{0,8}(?P<s>[A-Za-z0-9+/]{20,64}={0,2})", "private-lines"),
     _form(r"\bFernet\(\s{0,3}b?\\{0,4}[\"'](?P<s>(?!\*\*\*)[\w\-=]{20,100})", "fernet("),
@@ -411,7 +461,7 @@ _WORDS = (
           r"[A-Za-z0-9\-]{24,400})(?![\w.\-/])",
           "token "),
     # neither a compiler's nor a cache's, which is a digest
-    _form(r"(?i)(?<![\w.\-])(?<!cache )(?<!triton )(?<!hash )(?<!graph )(?<!kernel )(?<!dataset )"
+    _form(r"(?i)(?:(?<=\\n)|(?<![\w.\-]))(?<!cache )(?<!triton )(?<!hash )(?<!graph )(?<!kernel )(?<!dataset )"
           r"key[\"'\\]{0,5}\s{0,3}[:=]\s{0,3}[\"'\\]{0,5}(?P<s>[0-9a-f]{32,64}(?![\w\-])|"
           r"(?-i:(?=[A-Za-z\-+/=]{0,60}[0-9])(?=[^A-Z\n]{0,60}[A-Z])(?=[^a-z\n]{0,60}[a-z]))[A-Za-z0-9+/=\-]{24,200}"
           r"(?![\w.\-]))", "key"),

@@ -23,6 +23,7 @@ _SECRET = frozenset({
 _ENDS = (
     "password", "passwd", "passphrase", "pwd", "secret", "apikey", "authtoken", "accesstoken", "secretkey",
     "accesskey", "privatekey", "密码", "口令", "密钥", "令牌", "密碼", "パスワード", "비밀번호",
+    "授权码", "秘钥",
 )  # fmt: skip
 #: what makes a `key` a secret: its kind, or the service that it opens
 OF_KEY = frozenset({

@@ -103,6 +103,12 @@ add_argument("--pad_token", default="<|endoftext|>") add_argument('--api_key_env
 kind: ConfigMap data: {conn: Qwen25Instruct2026aB7xyz} hmac.compare_digest(a, b) jwt.decode(token, key)
 os.environ.get("WANDB_PROJECT") or "grpo-baseline-v2"; variable "region" { default = "eu-central-1" }
 - value: "1" - name: NCCL_DEBUG; hub_token=None, Qwen25Instruct2026aB7xyz, model-00001-of-00004
+INFO Received request cmpl-0123456789abcdef0123456789abcdef: prompt, chatcmpl-0123456789abcdef0123456789abcdef-0
+ray.ObjectRef(00ffffffffffffffffffffffffffffffffffffff0100000001000000) ActorID(0123456789abcdef0123456789ab01000000)
+UUID('0123456789abcdef0123456789abcdef') 0123456789abcdef0123456789abcdef.safetensors TRUE / FALSE
+max_steps\n  Input should be a valid integer [type=int_type, input_value='many', input_type=str]
+error: argument --max_steps: invalid int value: 'Many2026' argument --num-token: invalid int value: 'x1'
+learning_rate: {"desc": null, "value": 1e-06} model: {value: Qwen25Instruct2026aB7xyz} oy2 cio fc-layers BSA
 HF_TOKEN is not set; wandb: ERROR api_key not configured (no-tty). call wandb login [your_api_key]
 """.splitlines()
 
@@ -127,6 +133,10 @@ UNITS = (
     "kind: Secret data:\n", "data:\n ", "stringData: {", "pat=", "echo aA1", "hmac.new('a",
     "jwt.encode(a,", 'Cookie: a="', "assword send ", "AKIAQRSTUVWXYZ234567 ", "tokens: ", "\n    ", "api_key:\n",
     "curl -b a=", "/t/", 'name="x" ',
+    "tk_a1", "K10", "syt_a_", "x-a-key: ", "x-a-", "TRUE\t/", "TRUE / FALSE 1 a ", "identified by ",
+    "mc admin user add a b ", "OpenAI('", "pymysql.connect('a', ", "[type=a, input_value=", "a\n", "argument -a, ",
+    "argument --a: invalid int value: ",
+    "a: {desc: null, value: ", "a:\n  value: ", "0123456789abcdef", "unseal key 1: ", "token-abcde:",
     "key ", "=", "''", '"\\',
 )  # fmt: skip
 
