@@ -52,6 +52,7 @@ def packages() -> list[str]:
 
 setup(
     packages=packages(),
+    py_modules=["grpo_doctor"],
     cmdclass={"build_py": BuildWithIndex},
     ext_modules=[] if os.environ.get("DOCTOR_PURE") == "1" else [QUICK],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},

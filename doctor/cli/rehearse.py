@@ -70,17 +70,20 @@ def rehearsed(words: tuple[str, ...], wishes: Any) -> Any:
     """Say what will not be rehearsed, and rehearse.
 
     Raises:
-        click.UsageError: there is no folder for it.
+        click.UsageError: there is no folder for it, or the program has a `doctor` of its own.
 
     """
     from doctor.diagnosis.suppress import settings_of
     from doctor.rehearse.ahead import has_gpu, known_of
+    from doctor.rehearse.name_taken import name_taken
     from doctor.rehearse.session import rehearse
     from doctor.rehearse.told import beforehand
     from doctor.rehearse.words import SENTENCES
 
     language = wishes.language
     sentences = SENTENCES[language]
+    if (taken := name_taken(words, Path.cwd(), os.environ)) is not None:
+        raise click.UsageError(sentences["name_taken"].format(path=taken))
     _say(sentences["begins"].format(seconds=wishes.deadline_s))
     known = known_of(words)
     for each in beforehand(wishes, gpu=has_gpu(), nodes=known.nodes, language=language):

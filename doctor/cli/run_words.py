@@ -32,6 +32,10 @@ SENTENCES = {
         "failed_to_attach": (
             "the guard could not be attached ({error}); this is a bug in the doctor, and the run continued without it"
         ),
+        "name_taken": (
+            "the guard could not be attached: the command has a package `doctor` of its own ({error}), which keeps its "
+            "name; under another name the guard would watch the run"
+        ),
         "kept_out": (
             "the guard could not be attached: no Python process of the command (3.9 or newer) ran its start-up hook; "
             "`python -I`, `-E` and `-S` disable it, and so does another sitecustomize before it on PYTHONPATH"
@@ -77,6 +81,9 @@ SENTENCES = {
         ),
         "nothing_kept": "退出码 {code},没有可供检查的内容:无法写入运行目录 {path}({reason})",
         "failed_to_attach": "guard 未能附加({error});这是 doctor 的缺陷,训练在没有 guard 的情况下继续",
+        "name_taken": (
+            "guard 未能附加:该命令自己有名为 `doctor` 的包({error}),名称归它使用;将其改名后 guard 即可监视训练"
+        ),
         "kept_out": (
             "guard 未能附加:命令的 Python 进程(3.9 或更新)都没有运行它的启动钩子;`python -I`、`-E` 和 `-S` 会使它失效,"
             "PYTHONPATH 中排在它前面的 sitecustomize 也会"

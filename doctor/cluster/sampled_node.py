@@ -10,7 +10,6 @@ import ctypes
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import doctor
+from doctor.base.own_start import own_module
 from doctor.monitors.sampler import gpu_worker, sampling  # noqa: F401 - carried: they run in a process of their own
 from doctor.run.folder import HOST_VARIABLE
 
@@ -38,12 +38,14 @@ class SampledNode:
     def __init__(self, arguments: dict[str, Any]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="doctor-monitor-"))
         self._tails: dict[str, Tail] = {}
-        command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(self._folder)]
+        command = [*own_module("doctor.monitors.sampler.sampling"), "--run", str(self._folder)]
         command += [*arguments["options"], "--with-parent", "--temporary"]
         raylet = os.getppid()
         command += ["--watch", str(raylet)] if _name(raylet) == "raylet" else []
         env = {**os.environ, HOST_VARIABLE: arguments["name"], "PYTHONPATH": os.pathsep.join(_path())}
-        self._sampler = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self._sampler = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=self._folder
+        )
 
     def clock(self) -> float:
         """Seconds since the epoch, by this node."""

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from doctor.base.own_start import own_module
 from doctor.cluster.clocks import Comparisons
 from doctor.cluster.ray_child import RayChild, RayRefused, Request
 from doctor.monitors.sampler.sampling import alive
@@ -150,7 +151,7 @@ def _alone(chosen: argparse.Namespace, events: Events, why: RayRefused) -> int:
     with suppress(OSError):
         sys.stderr.write(f"doctor monitor: the nodes of Ray {told}, this machine alone is: {why}\n")
         sys.stderr.flush()
-    command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(chosen.run), *chosen.options]
+    command = [*own_module("doctor.monitors.sampler.sampling"), "--run", str(chosen.run), *chosen.options]
     command += ["--watch", str(chosen.watch)] if chosen.watch is not None else []
     os.execv(sys.executable, command)  # noqa: S606 - our own sampler
 

@@ -127,6 +127,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "follows": "after a large step the log probabilities of trainer and engine agree within {gap:.2g} per token "
         "(before it {before:.2g}; the engine's own noise is {noise:.2g})",
         "does_not_follow": "after a large step trainer and engine differ by {gap:.2g} per token (before: {before:.2g})",
+        "name_taken": "no rehearsal: the program has a `doctor` of its own ({path}), a name that a rehearsal needs in "
+        "its processes. Without that, or under another name, it can be rehearsed",
         "interrupted": "interrupted: nothing is left running",
     },
     "zh": {
@@ -137,6 +139,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "follows": "一大步之后,训练器和引擎对相同 token 的对数概率一致,每个 token 相差 {gap:.2g}(之前 {before:.2g},"
         "引擎自身的噪声为 {noise:.2g})",
         "does_not_follow": "一大步之后,训练器和引擎每个 token 相差 {gap:.2g}(之前 {before:.2g})",
+        "name_taken": "不演练:程序自己有名为 `doctor` 的模块({path}),而演练需要在其进程中使用这个名称;"
+        "将其改名后即可演练",
         "interrupted": "已中断:没有留下任何进程",
     },
 }

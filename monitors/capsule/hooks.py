@@ -34,6 +34,11 @@ _PATIENCE_S = 2.0
 _ERROR = 40
 
 
+def may_import() -> bool:
+    """Whether the name of our package is ours in this process; the start-up hook puts its own answer here."""
+    return True
+
+
 def install() -> None:
     """Look on in this process from now on, at the modules that are imported and at those that `attach` is told of."""
     if os.environ.get(SWITCH) == "0" or not os.environ.get(_RUN):
@@ -88,7 +93,7 @@ def record(error: Any, source: str, *, ends: bool, thread: Optional[str] = None,
     try:
         if error is not None and source != "exit" and not issubclass(type(error), Exception):
             return  # an interruption: Python's exit code for it stands only as long as no other text is compiled
-        if not _read_in_time(_CAPTURE):
+        if not (may_import() and _read_in_time(_CAPTURE)):
             return
         sys.modules[_CAPTURE].record(error, source, ends=ends, thread=thread, code=code)
     except Exception:  # noqa: BLE001 - the program goes the way that it would have gone

@@ -55,7 +55,8 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 class Absent(NamedTuple):
-    """Why the guard watched nothing: `failed_to_attach` with the error, `kept_out`, or `nothing_watched`.
+    """Why the guard watched nothing: `failed_to_attach` with the error, `name_taken` with the place, `kept_out`, or
+    `nothing_watched`.
 
     `record_lost` where what it said of itself has been removed.
     """
@@ -77,6 +78,9 @@ def what_became_of_it(run: RunDir) -> Absent | None:
     root = run.path / PATIENT
     if not (root / "hook").exists():
         return Absent("record_lost")
+    taken = [_text(each) for each in root.glob("taken-*")]
+    if taken:
+        return Absent("name_taken", taken[0].strip())
     failed = [each["error"] for each in told if each.get("error")] + [_text(each) for each in root.glob("failed-*")]
     if failed:
         last = failed[0].strip().splitlines()[-1] if failed[0].strip() else "unknown error"

@@ -101,8 +101,69 @@ class _Nothing(object):
         """The archive is not read again: its disk may hang."""
 
 
+def _name_taken():
+    """Where the program has a `doctor` of its own; None where it has none. It is not run for our sake.
+
+    A folder of that name without code is none; ours is then taken from beside this file, for the path hides it.
+    """
+    loaded = sys.modules.get("doctor")
+    if loaded is not None:
+        return None if _is_ours(getattr(loaded, "__path__", ())) else getattr(loaded, "__file__", None) or "doctor"
+    for finder in list(sys.meta_path):
+        find = None if isinstance(finder, (_OwnFolder, _Awaiting)) else getattr(finder, "find_spec", None)
+        spec = None if find is None else find("doctor", None)
+        if spec is None:
+            continue
+        folders = spec.submodule_search_locations
+        if folders is not None and _is_ours(folders):
+            return None
+        if folders is None or spec.has_location or any(map(_holds_code, folders)):
+            return spec.origin or next(iter(folders))
+        _take_own()
+    return None
+
+
+def _is_ours(folders):
+    return any(os.path.isfile(os.path.join(each, "monitors", "inject", "attach.py")) for each in folders)
+
+
+def _holds_code(folder):
+    """Whether modules lie in a folder, or one below it."""
+    names = os.listdir(folder)[:200]
+    below = [os.path.join(folder, each) for each in names if "." not in each]
+    inner = [name for each in below if os.path.isdir(each) for name in os.listdir(each)[:200]]
+    return any(each.endswith((".py", ".so")) for each in names + inner)
+
+
+def _take_own():
+    from importlib.util import module_from_spec
+
+    spec = _OwnFolder(os.path.join(_ROOT, "lib")).find_spec("doctor")
+    if spec is not None and spec.loader is not None:
+        module = sys.modules["doctor"] = module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+def _may_import():
+    """Whether our package can be imported here; where its name is the program's, that is told once a process."""
+    try:
+        place = _name_taken()
+    except Exception:
+        return True
+    marker = os.path.join(_ROOT, "taken-%d" % os.getpid())
+    if place is not None and not os.path.exists(marker):
+        try:
+            with open(marker, "w") as file:
+                file.write(str(place))
+        except Exception:
+            pass
+    return place is None
+
+
 def _attach(name, module):
     try:
+        if not _may_import():
+            return
         if name in _OF_CAPSULE:
             hooks = sys.modules.get("doctor.monitors.capsule.hooks")
             if hooks is not None:
@@ -164,6 +225,7 @@ def _watch_failures():
         hooks = module_from_spec(spec)
         sys.modules[name] = hooks
         spec.loader.exec_module(hooks)
+        hooks.may_import = _may_import
         hooks.install()
     except Exception:  # without a capsule the guard does as before
         pass

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from doctor.base.own_start import own_module
 from doctor.base.record import replace
 from doctor.monitors.sampler import columns
 from doctor.monitors.sampler.clock import Every, Now, Ticker, now
@@ -69,7 +70,7 @@ class GpuWorker:
             self._give_up(mono_s)
 
     def _start(self, mono_s: float) -> None:
-        command = [sys.executable, "-m", "doctor.monitors.sampler.gpu_worker", *self._arguments]
+        command = [*own_module("doctor.monitors.sampler.gpu_worker"), *self._arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._process.stdout is not None  # noqa: S101 - for the type checker
         os.set_blocking(self._process.stdout.fileno(), False)

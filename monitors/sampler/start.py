@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.base.own_start import own_module
 from doctor.run.folder import RunDir
 
 #: it has a second's tick to end, and the worker below it as much; nodes of a cluster some seconds
@@ -47,7 +47,7 @@ def start(run: RunDir, wishes: SamplingWishes, watch: int | None = None) -> subp
         watch: process whose tree is sampled and with which it ends.
 
     """
-    command = [sys.executable, "-m", "doctor.monitors.sampler.sampling", "--run", str(run.path), *wishes.options()]
+    command = [*own_module("doctor.monitors.sampler.sampling"), "--run", str(run.path), *wishes.options()]
     command += ["--watch", str(watch)] if watch is not None else []
     # not in the command's working directory: its disk may go, and a `queue.py` that lies there is not ours to import
     return subprocess.Popen(
@@ -75,7 +75,7 @@ def start_over_ray(
         watch: process with which all of them end.
 
     """
-    command = [sys.executable, "-m", "doctor.cluster.sampling", "--run", str(run.path), "--ray", address]
+    command = [*own_module("doctor.cluster.sampling"), "--run", str(run.path), "--ray", address]
     command += ["--python", python, *(["--watch", str(watch)] if watch is not None else [])]
     command += ["--", *wishes.options()]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)

@@ -141,6 +141,43 @@ def test_a_package_of_the_program_with_the_same_name_is_the_programs(root: Path,
     assert _run(root, "-c", "import doctor; print(doctor.mine)", path=(tmp_path / "libraries",)).stdout == "1\n"
 
 
+#: what of the program's own is called as we are -> (its files, how the program takes it)
+OWN = {
+    "a package": ({"doctor/__init__.py": "print('theirs')\n"}, "import doctor"),
+    "a module": ({"doctor.py": "print('theirs')\n"}, "import doctor"),
+    "a folder without __init__": ({"doctor/tools.py": "print('theirs')\n"}, "import doctor.tools"),
+    "a folder of folders": ({"doctor/inner/tools.py": "print('theirs')\n"}, "import doctor.inner.tools"),
+}
+
+
+@pytest.mark.parametrize("case", OWN)
+@pytest.mark.parametrize("version", ["3.9", "3.13"])
+def test_what_is_called_as_we_are_is_not_run_before_the_program_runs_it(
+    case: str, version: str, root: Path, libraries: Path, tmp_path: Path
+) -> None:
+    files, taken = OWN[case]
+    for name, text in files.items():
+        path = tmp_path / "own" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    code = f"import transformers.trainer, deepspeed; print('now'); {taken}"
+    ran = _run(root, "-c", code, python=interpreter(version), path=(libraries, tmp_path / "own"))
+    assert (ran.stdout.splitlines(), ran.stderr) == (["now", "theirs"], "")
+    (marker,) = root.glob("taken-*")
+    assert marker.read_text().startswith(str(tmp_path / "own" / "doctor"))
+    assert not list(root.glob("failed-*"))
+
+
+def test_a_folder_of_data_that_is_called_as_we_are_keeps_nobody_out(
+    root: Path, libraries: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own" / "doctor" / "train").mkdir(parents=True)
+    (tmp_path / "own" / "doctor" / "train" / "0.jsonl").write_text("{}\n")
+    ran = _run(root, "-c", "import transformers.trainer", path=(libraries, tmp_path / "own"))
+    assert ran.stdout == "attached to transformers.trainer\n"
+    assert not list(root.glob("taken-*"))
+
+
 @pytest.mark.parametrize("switch", ["-I", "-E", "-S"])
 def test_isolated_interpreters_run_without_it(switch: str, root: Path) -> None:
     ran = _run(root, switch, "-c", "print('runs')")
