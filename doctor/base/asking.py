@@ -11,12 +11,29 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _MOST = 16 << 20
 _BLOCK = 1 << 16
+#: how often it is asked whether the program has ended while something else holds its output open
+_LOOK_MS = 50
+
+
+class Answered(NamedTuple):
+    """What a program did with the time that it was given.
+
+    Args:
+        code: its exit code; None where it was ended from here.
+        out: its standard output, `err`: its standard error; of one that was ended, what it had said until then.
+
+    """
+
+    code: int | None
+    out: bytes
+    err: bytes
 
 
 def answer(argv: Sequence[str], *, seconds: float, cwd: Path | None = None, most: int = _MOST) -> bytes | None:
@@ -32,39 +49,77 @@ def answer(argv: Sequence[str], *, seconds: float, cwd: Path | None = None, most
         None where it cannot be started, takes too long, says too much, or fails.
 
     """
-    until = time.monotonic() + seconds
     try:
-        process = subprocess.Popen(
-            list(argv), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        told = asked(argv, seconds=seconds, cwd=cwd, most=most)
     except (OSError, ValueError):
         return None
-    with process:
-        said = None
+    return told.out if told.code == 0 else None
+
+
+def asked(
+    argv: Sequence[str],
+    *,
+    seconds: float,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    most: int = _MOST,
+) -> Answered:
+    """What a program prints on both its outputs, and how it ended; it reads nothing.
+
+    One that has ended is not waited for any longer because something that it started holds its output open.
+
+    Args:
+        argv: its words.
+        seconds: after which it is ended, with all that it has started.
+        environ: its variables; ours where None.
+        cwd: where it runs.
+        most: bytes of an answer; whoever says more is ended too.
+
+    Raises:
+        OSError: it cannot be started.
+
+    """
+    until = time.monotonic() + seconds
+    process = subprocess.Popen(
+        list(argv), cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None  # noqa: S101 - for the type checker
+    assert process.stderr is not None  # noqa: S101 - for the type checker
+    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    out, err = said
+    code = None
+    with process.stdout, process.stderr:
         try:
-            said = _said(process, until, most)
-            code = None if said is None else process.wait(max(0.0, until - time.monotonic()))
-        except (OSError, subprocess.SubprocessError):
-            code = None
+            _listen(process, said, until, most)
+            code = process.returncode
         finally:
             if process.returncode is None:
                 with suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
-    return said if code == 0 else None
+                process.wait()
+    told = Answered(code, bytes(said[out]), bytes(said[err]))
+    return told if len(told.out) + len(told.err) <= most else told._replace(code=None)
 
 
-def _said(process: subprocess.Popen[bytes], until: float, most: int) -> bytes | None:
-    assert process.stdout is not None  # noqa: S101 - for the type checker
-    number, said = process.stdout.fileno(), bytearray()
+def _listen(process: subprocess.Popen[bytes], said: dict[int, bytearray], until: float, most: int) -> None:
+    """Read until the program has ended, the time is over or it has said too much."""
     waiting = select.poll()
-    waiting.register(number, select.POLLIN)
-    while len(said) <= most:
-        left = until - time.monotonic()
-        if left <= 0 or not waiting.poll(1000 * left):
-            return None
-        data = os.read(number, _BLOCK)
-        if not data:
-            return bytes(said)
-        said += data
-    return None
+    for number in said:
+        waiting.register(number, select.POLLIN)
+    opened = len(said)
+    while (left := until - time.monotonic()) > 0:
+        if not opened:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(left)
+            return
+        ended = process.poll() is not None  # before the last look at what it has said
+        ready = waiting.poll(0 if ended else min(1000 * left, _LOOK_MS))
+        for number, _ in ready:
+            data = os.read(number, _BLOCK)
+            said[number] += data
+            if not data:
+                waiting.unregister(number)
+                opened -= 1
+        if sum(map(len, said.values())) > most or (ended and not ready):
+            return

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import json
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from doctor.base.asking import asked
 from doctor.base.own_frames import THREADS
 from doctor.base.record import record
 from doctor.base.redact import redact_text
@@ -146,17 +146,14 @@ def _by_py_spy(pid: int) -> Answer:
     if path is None:
         return Answer(blind="py-spy is not installed (pip install 'grpo-doctor[hang]')")
     try:
-        done = subprocess.run(
-            [path, "dump", "--locals", "--json", "--pid", str(pid)],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=PY_SPY_S, check=False,
-        )  # fmt: skip
-        told = json.loads(done.stdout) if done.returncode == 0 else None
-    except subprocess.TimeoutExpired:
-        return Answer(blind=f"py-spy did not answer within {PY_SPY_S:g} s")
+        done = asked([path, "dump", "--locals", "--json", "--pid", str(pid)], seconds=PY_SPY_S)
+        told = json.loads(done.out) if done.code == 0 else None
     except (OSError, ValueError) as error:
         return Answer(blind=f"py-spy: {type(error).__name__}")
+    if done.code is None:
+        return Answer(blind=f"py-spy did not answer within {PY_SPY_S:g} s")
     if not isinstance(told, list):
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        words = done.err.decode("utf-8", "replace").strip().splitlines()
         owner = read(pid)
         return Answer(blind=_why(words, owner.uid if owner is not None else -1))
     stacks = [_of_py_spy(each) for each in told if not str(each.get("thread_name") or "").startswith(THREADS)]

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from doctor.base.asking import asked
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.hang.graph import Wait
@@ -108,13 +108,10 @@ def _asked(raylet: Raylet, python: str) -> tuple[Mapping[str, Any], str]:
     daemon = table.read(raylet.pid)
     environment.update({name: daemon.environ[name] for name in _SETTINGS if daemon and name in daemon.environ})
     try:
-        done = subprocess.run(
-            [python, "-c", _ASK, str(raylet.gcs_address)], env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_WAIT_S, check=False,
-        )  # fmt: skip
-        return json.loads(done.stdout.decode("utf-8", "replace").strip().splitlines()[-1]), ""
-    except subprocess.TimeoutExpired:
-        return {}, f"Ray's control store did not answer within {_WAIT_S:g} s"
+        done = asked([python, "-c", _ASK, str(raylet.gcs_address)], environ=environment, seconds=_WAIT_S)
+        if done.code is None:
+            return {}, f"Ray's control store did not answer within {_WAIT_S:g} s"
+        return json.loads(done.out.decode("utf-8", "replace").strip().splitlines()[-1]), ""
     except (OSError, ValueError, IndexError) as error:
         return {}, redact_text(f"Ray's control store was not queried ({type(error).__name__})")
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from doctor.base.asking import asked
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.catalogue.standing import Frame
@@ -114,13 +114,12 @@ def _keys(each: Seen, address: str) -> tuple[list[str], str]:
     environment = {key: value for key, value in os.environ.items() if key not in ("DOCTOR_RUN_DIR", "PYTHONPATH")}
     environment["CUDA_VISIBLE_DEVICES"] = ""
     try:
-        done = subprocess.run(
-            [python, "-c", _ASK, host, port, str(_ANSWER_S), str(_MOST_KEYS)], env=environment,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHILD_S, check=False,
-        )  # fmt: skip
-        told: Any = json.loads(done.stdout.decode("utf-8", "replace").strip().splitlines()[-1])
+        done = asked(
+            [python, "-c", _ASK, host, port, str(_ANSWER_S), str(_MOST_KEYS)], environ=environment, seconds=_CHILD_S
+        )
+        if done.code is None:
+            return [], f"torch's store at {address} did not answer within {_CHILD_S} s"
+        told: Any = json.loads(done.out.decode("utf-8", "replace").strip().splitlines()[-1])
         return [str(one) for one in told], ""
-    except subprocess.TimeoutExpired:
-        return [], f"torch's store at {address} did not answer within {_CHILD_S} s"
     except (OSError, ValueError, IndexError, TypeError) as error:
         return [], redact_text(f"torch's store at {address} was not queried ({type(error).__name__})")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from doctor.base.asking import asked
 from doctor.base.record import record, replace
 from doctor.rehearse.enter import HELD
 
@@ -86,14 +86,15 @@ def _entering(root: Path, layers: Path, cwd: Path) -> list[str]:
 def _tried(root: Path, layers: Path) -> str:
     """HELD, or why there can be none."""
     try:
-        done = subprocess.run(
-            [*_entering(root, layers, root), "try"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=_TRY_S, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = asked([*_entering(root, layers, root), "try"], seconds=_TRY_S)
+    except OSError as error:
         return str(error)
-    last = done.stderr.strip().splitlines()
-    return done.stdout.strip() if done.returncode == 0 else last[-1] if last else f"exit code {done.returncode}"
+    if done.code is None:
+        return f"no answer within {_TRY_S:g} s"
+    last = done.err.decode("utf-8", "replace").strip().splitlines()
+    if done.code == 0:
+        return done.out.decode("utf-8", "replace").strip()
+    return last[-1] if last else f"exit code {done.code}"
 
 
 def _remove(folder: Path) -> None:

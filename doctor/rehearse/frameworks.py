@@ -7,10 +7,10 @@ starts itself. Where it is not installed, and of all others, `doctor.rehearse.pa
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 
+from doctor.base.asking import asked
 from doctor.base.record import record
 
 #: a word of the command -> framework
@@ -63,10 +63,7 @@ def adapted(argv: Sequence[str], python: str | None, named: str = "") -> Adapted
 
 def has_package(python: str, name: str) -> bool:
     """Whether an interpreter finds a package; the package is not imported."""
-    asked = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
-    with suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(
-            [python, "-c", asked], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False
-        )
-        return done.returncode == 0
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    with suppress(OSError):
+        return asked([python, "-c", code], seconds=_ASK_S).code == 0
     return False

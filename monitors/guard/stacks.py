@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import traceback
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Optional
 
+from doctor.base.asking import asked
 from doctor.base.own_frames import THREADS, py_spy_without, without
 from doctor.catalogue.standing import of_program
 
@@ -92,13 +92,10 @@ def py_spy(path: Path) -> bool:
     if program is None:
         return False
     try:
-        done = subprocess.run(
-            [program, "dump", "--native", "--pid", str(os.getpid())],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=PY_SPY_S, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
+        done = asked([program, "dump", "--native", "--pid", str(os.getpid())], seconds=PY_SPY_S)
+    except OSError:
         return False
-    if done.returncode != 0 or not done.stdout:
+    if done.code != 0 or not done.out:
         return False
-    path.write_text(py_spy_without(done.stdout.decode("utf-8", "replace")), encoding="utf-8")
+    path.write_text(py_spy_without(done.out.decode("utf-8", "replace")), encoding="utf-8")
     return True

@@ -12,12 +12,12 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from doctor.base.asking import asked
 from doctor.base.redact import redact_text
 from doctor.base.scratch import Folder
 from doctor.catalogue.plan import Refused
@@ -165,14 +165,11 @@ def call(
     flags = ["--no-progress", "--color", "never", "--no-python-downloads", *(["--offline"] if offline else [])]
     environ = {**os.environ, **taken_over(os.environ)}
     full = [program(), head, command, *flags, "--python", python, *rest]
-    try:
-        done = subprocess.run(
-            full, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
-        )
-    except subprocess.TimeoutExpired:
+    done = asked(full, environ=environ, seconds=timeout_s)
+    if done.code is None:
         msg = f"uv did not answer within {timeout_s:.0f} s"
-        raise TooSlow(msg) from None
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        raise TooSlow(msg)
+    return done.code, done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
 
 
 def _said(out: str) -> str:

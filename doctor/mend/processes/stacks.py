@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.base.asking import asked
 from doctor.base.own_frames import py_spy_without
 from doctor.base.redact import redact_text
 from doctor.mend.processes.table import PROC, RunningProcess
@@ -102,18 +102,14 @@ def _py_spy(pid: int) -> tuple[str, str | None]:
         return "", "py-spy is not installed (pip install py-spy)"
     blind = "py-spy did not answer"
     for flags in (["--native"], []):
-        try:
-            done = subprocess.run(
-                [path, "dump", *flags, "--pid", str(pid)],
-                stdin=subprocess.DEVNULL, capture_output=True, timeout=PY_SPY_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
+        done = asked([path, "dump", *flags, "--pid", str(pid)], seconds=PY_SPY_S)
+        if done.code is None:
             blind = f"py-spy did not answer within {PY_SPY_S:g} s"
             continue
-        if done.returncode == 0 and done.stdout.strip():
-            return py_spy_without(done.stdout.decode("utf-8", "replace")), None
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        blind = f"py-spy: {redact_text(words[0])}" if words else f"py-spy ended with exit code {done.returncode}"
+        if done.code == 0 and done.out.strip():
+            return py_spy_without(done.out.decode("utf-8", "replace")), None
+        words = done.err.decode("utf-8", "replace").strip().splitlines()
+        blind = f"py-spy: {redact_text(words[0])}" if words else f"py-spy ended with exit code {done.code}"
     return "", blind
 
 
