@@ -19,7 +19,7 @@ _OF_THE_MACHINE = ("commands", "cuda", "gpus", "host", "hub", "nvidia", "ray_clu
 class InTurn(Collector):
     """A collector that reads each fact in the thread that asks."""
 
-    def _begin(self, name: str, work: Callable[[], None]) -> None:  # noqa: ARG002 - as the other has it
+    def _begin(self, work: Callable[[], None]) -> None:
         work()
 
 

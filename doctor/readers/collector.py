@@ -147,8 +147,12 @@ class Collector:
                     state = run_fact(each.function, arguments)
                 answers.put((name, state))
 
-            # left behind where it hangs; a `threading.Thread` would be waited for until it runs
-            _thread.start_new_thread(work, ())
+            self._begin(work)
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        """Read a fact beside the others."""
+        # left behind where it hangs; a `threading.Thread` would be waited for until it runs
+        _thread.start_new_thread(work, ())
 
     def _arguments(self, each: Provider) -> dict[str, Any] | Observed:
         """Values for a fact's parameters, or the state that a missing need gives it."""

@@ -16,6 +16,7 @@ from doctor.base.evidence import Observed
 from doctor.base.fact import Context, Unavailable, fact
 from doctor.readers.collector import Collector
 from doctor.readers.homes import READERS
+from tests.collected import InTurn
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,15 @@ def test_facts_rest_on_facts_and_each_is_collected_once(plant: Callable[..., Non
     collector.ask(["planted_base"])
     assert collector.states["planted_b"].value == Planted(3)
     assert len(calls) == 1
+
+
+def test_cases_read_their_facts_in_the_thread_that_asks(plant: Callable[..., None]) -> None:
+    """Ten thousand cases would start a thread for each of their facts."""
+    plant("planted_thread", lambda: Planted(threading.get_ident()), {})
+    for kind, here in ((InTurn, True), (Collector, False)):
+        collector = kind(Context())
+        collector.ask(["planted_thread"])
+        assert (collector.states["planted_thread"].value == Planted(threading.get_ident())) is here
 
 
 def test_hanging_fact_costs_its_own_time_only(plant: Callable[..., None]) -> None:
