@@ -1,6 +1,6 @@
-"""What is known, and from where: observations, the world that they make, and what is concluded of them.
+"""What is known, and from where: observations, all of them together, and what is concluded of them.
 
-Check, guard, rehearsal, capsule and post-mortem speak of the same things; each fills a `World`, and checks judge it.
+Check, guard, rehearsal, capsule and post-mortem speak of the same things; each fills `Observations`, and checks judge.
 
 Runs inside the patient too, so it keeps to Python 3.9 and the standard library.
 """
@@ -206,7 +206,7 @@ class Observed:
         return is_open(self.value)
 
 
-class World:
+class Observations:
     """What is known of one patient: observations of each fact, those that are believed most first.
 
     Nothing is overwritten: what several tell of a fact is laid together part by part when it is asked for, a part that

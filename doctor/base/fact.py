@@ -7,7 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from doctor.base.evidence import Observed, Place, World
+from doctor.base.evidence import Observations, Observed, Place
 from doctor.base.opened import NotSeen
 from doctor.base.record import record, replace
 
@@ -116,6 +116,6 @@ def run_fact(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Obse
         return Observed.unseen(f"could not be read: {type(exc).__name__}: {exc}")
 
 
-def world_of(states: Mapping[str, Observed]) -> World:
+def world_of(states: Mapping[str, Observed]) -> Observations:
     """The world that captured facts make."""
-    return World(each if each.name == name else replace(each, name=name) for name, each in states.items())
+    return Observations(each if each.name == name else replace(each, name=name) for name, each in states.items())

@@ -17,7 +17,7 @@ from doctor.base.record import record
 from doctor.base.redact import redact
 from doctor.cluster.alike import Alike
 from doctor.cluster.hostlist import expanded
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.readers.saved import NotFacts, parsed, read_text, write
 
 MANIFEST, SCHEMA = "nodes.json", "doctor-nodes/1"
@@ -54,7 +54,7 @@ class _File:
 
 
 def write_manifest(folder: Path, engine: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write which nodes were asked: rows are fields of `Node` without facts, and `file`, None without an answer.
+    """Write which nodes were asked: rows are fields of `ClusterNode` without facts, and `file`, None without an answer.
 
     Raises:
         OSError: the folder cannot be written.
@@ -197,9 +197,9 @@ def _hours(seconds: float) -> str:
 # Nodes -----------------------------------------------------------------------------------------------------------
 
 
-def _node(file: _File) -> Node:
+def _node(file: _File) -> ClusterNode:
     clock, row = file.head.get("clock"), file.row
-    return Node(
+    return ClusterNode(
         name=str(row.get("name") or file.head.get("host") or file.path.stem),
         facts=file.facts,
         address=row.get("address"),
@@ -212,9 +212,9 @@ def _node(file: _File) -> Node:
     )
 
 
-def _unheard(row: Mapping[str, Any]) -> Node:
+def _unheard(row: Mapping[str, Any]) -> ClusterNode:
     """A node of the manifest that gave no facts."""
-    return Node(
+    return ClusterNode(
         name=row["name"],
         state=row["state"],
         reason=row.get("reason", ""),
@@ -225,7 +225,7 @@ def _unheard(row: Mapping[str, Any]) -> Node:
     )
 
 
-def _named(nodes: Iterable[Node]) -> Iterator[Node]:
+def _named(nodes: Iterable[ClusterNode]) -> Iterator[ClusterNode]:
     """Nodes with names of their own: the second "host" is "host-2"."""
     from doctor.base.record import replace
 
@@ -238,7 +238,7 @@ def _named(nodes: Iterable[Node]) -> Iterator[Node]:
         yield node if name == node.name else replace(node, name=name)
 
 
-def _order(node: Node) -> tuple[Any, ...]:
+def _order(node: ClusterNode) -> tuple[Any, ...]:
     """By rank, then by name with its numbers as numbers."""
     parts = [(part, part.lstrip("0")) for part in re.split(r"(\d+)", node.name)]
     digits = [(len(bare), bare) if part.isdigit() else (-1, "") for part, bare in parts]  # thousands are no number
@@ -255,7 +255,7 @@ def _engine(files: list[_File]) -> str:
     return only or "folder"
 
 
-def _expected(files: list[_File]) -> tuple[int | None, list[Node]]:
+def _expected(files: list[_File]) -> tuple[int | None, list[ClusterNode]]:
     """How many nodes their launcher names, and those of them that left no file."""
     named = next((text for each in files if (text := each.value("node", "node_names"))), "")
     names = expanded(named)
@@ -268,7 +268,7 @@ def _expected(files: list[_File]) -> tuple[int | None, list[Node]]:
     return count, _absent_ranks(files, count)
 
 
-def _absent_names(files: list[_File], names: tuple[str, ...]) -> list[Node]:
+def _absent_names(files: list[_File], names: tuple[str, ...]) -> list[ClusterNode]:
     """Hosts of Slurm's list without a file, by Slurm's own name for a node or the host's, without its domain."""
     heard = {_short(each.head.get("host")) for each in files}
     heard |= {_short((each.value("environment", "variables") or {}).get("SLURMD_NODENAME")) for each in files}
@@ -282,7 +282,7 @@ def _short(name: str | None) -> str:
     return (name or "").partition(".")[0].lower()
 
 
-def _absent_ranks(files: list[_File], count: int) -> list[Node]:
+def _absent_ranks(files: list[_File], count: int) -> list[ClusterNode]:
     """Nodes that are not there: by rank where all tell theirs, else only so many."""
     ranks = {each.value("node", "rank") for each in files}
     if None not in ranks and len(ranks) == len(files):
@@ -290,5 +290,5 @@ def _absent_ranks(files: list[_File], count: int) -> list[Node]:
     return [_missing(f"unknown {number}") for number in range(1, count - len(files) + 1)]
 
 
-def _missing(name: str, rank: int | None = None) -> Node:
-    return Node(name, "missing", "its launcher names it, and it left no file", rank=rank)
+def _missing(name: str, rank: int | None = None) -> ClusterNode:
+    return ClusterNode(name, "missing", "its launcher names it, and it left no file", rank=rank)

@@ -150,15 +150,15 @@ def _with_remedies(entries: tuple[Entry, ...], outcome: Outcome, collector: Coll
 
 def _cluster(patients: list[Patient]) -> Cluster:
     """Hosts whose facts somebody put into files; two of one name are told apart."""
-    from doctor.facts.cluster import Cluster, Node
+    from doctor.facts.cluster import Cluster, ClusterNode
 
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, ClusterNode] = {}
     for patient in patients:
         host = name = patient.host or patient.origin or "host"
         number = 2
         while name in nodes:
             name, number = f"{host}-{number}", number + 1
-        nodes[name] = Node(name, facts=patient.given or {})
+        nodes[name] = ClusterNode(name, facts=patient.given or {})
     return Cluster("folder", tuple(nodes.values()))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.record import record, replace
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import Entry
@@ -91,7 +91,7 @@ def _changed(seen: Mapping[str, Observed], now: Mapping[str, Observed]) -> set[s
 
 
 def _judged_again(
-    entries: list[Entry], before: Outcome, now: World, other: Collection[str], versions: Collection[str]
+    entries: list[Entry], before: Outcome, now: Observations, other: Collection[str], versions: Collection[str]
 ) -> Outcome:
     """What all checks say of a world: those that get other facts than before are run, of the others it is known.
 

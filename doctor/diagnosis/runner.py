@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from doctor.base.evidence import World
+from doctor.base.evidence import Observations
 from doctor.base.opened import NotSeen
 from doctor.base.record import distinct
 from doctor.catalogue.bites import rank_of
@@ -50,7 +50,7 @@ def facts_needed(entries: Iterable[Entry]) -> set[str]:
     return names
 
 
-def run_checks(entries: Iterable[Entry], world: World, found: Collection[str] = ()) -> Outcome:
+def run_checks(entries: Iterable[Entry], world: Observations, found: Collection[str] = ()) -> Outcome:
     """Judge a world, each check once; a crash is an outcome of its own and the others go on.
 
     `found`: ids of problems that others found already, which makes moot what requires their absence.
@@ -100,7 +100,7 @@ def _drop_repeated(run: RunState) -> None:
             run.skipped.append(Skipped(finding.problem.id, f"{nearer.problem.id} was found"))
 
 
-def _drop_unattainable(run: RunState, world: World) -> None:
+def _drop_unattainable(run: RunState, world: Observations) -> None:
     """No finding orders a release that the interpreter cannot have; beside PYT001, which says so, it is left out."""
     if not any(each.commands for each in run.findings):
         return
@@ -139,7 +139,7 @@ def importance(finding: Finding, bites: Mapping[str, str]) -> tuple[Any, ...]:
     )
 
 
-def judge_entry(run: RunState, entry: Entry, world: World) -> None:
+def judge_entry(run: RunState, entry: Entry, world: Observations) -> None:
     """Run the checks of one problem, if its versions can be here."""
     gate = out_of_range(entry.affects, world)
     if gate:
@@ -169,7 +169,7 @@ def in_order(entries: Iterable[Entry]) -> list[Entry]:
     return list(done.values())
 
 
-def out_of_range(affects: Mapping[str, str], world: World) -> str | None:
+def out_of_range(affects: Mapping[str, str], world: Observations) -> str | None:
     """None: the problem can exist here. "": it cannot, its versions are not installed. Else why that is unknown."""
     if not affects:
         return None
@@ -195,7 +195,7 @@ def _matches(packages: Packages, name: str, specifier: str) -> bool | None:
     return False if found is None and name not in packages.distributions and packages.complete else found
 
 
-def _run_one(run: RunState, entry: Entry, each: CheckEntry, world: World) -> None:
+def _run_one(run: RunState, entry: Entry, each: CheckEntry, world: Observations) -> None:
     moot = next((need for need in each.requires if need in run.found_ids), None) if run.found_ids else None
     if moot is not None:
         run.skipped.append(Skipped(entry.id, f"{moot} was found"))

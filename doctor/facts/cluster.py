@@ -15,7 +15,7 @@ NodeState = Literal["ok", "silent", "died", "missing", "failed"]
 
 
 @record
-class Node:
+class ClusterNode:
     """One machine.
 
     Args:
@@ -58,10 +58,10 @@ class Cluster:
     """
 
     engine: str
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[ClusterNode, ...] = ()
     expected: int | None = None
 
     @property
-    def heard(self) -> tuple[Node, ...]:
+    def heard(self) -> tuple[ClusterNode, ...]:
         """Nodes whose facts are here."""
         return tuple(node for node in self.nodes if node.state == "ok")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.record import replace
 from doctor.catalogue.index import Entry, load
 from doctor.catalogue.outcome import Outcome
@@ -21,7 +21,7 @@ def judge(folders: Iterable[Path], entries: Iterable[Entry] | None = None) -> tu
     found = [each for folder in folders for each in checkpoint_files.read(folder)]
     if not found:
         return [], Outcome((), (), (), 0, 0.0)
-    world = World([Observed(_FACT, Checkpoints(tuple(found)))])
+    world = Observations([Observed(_FACT, Checkpoints(tuple(found)))])
     return found, run_checks(_of_checkpoints(load() if entries is None else entries), world)
 
 

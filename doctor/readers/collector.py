@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.fact import Context, run_fact, world_of
 from doctor.base.record import record
 from doctor.catalogue.check import wanted_facts
@@ -90,7 +90,7 @@ class Collector:
         return self._inputs.read
 
     @property
-    def world(self) -> World:
+    def world(self) -> Observations:
         """What has been collected, as checks are given it."""
         return world_of(self.states)
 

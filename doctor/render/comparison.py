@@ -13,7 +13,7 @@ from doctor.render.ink import Text
 if TYPE_CHECKING:
     from doctor.render.ink import Console
 
-#: differences as `doctor.monitors.usage.compare.Difference` gives them, as dictionaries
+#: differences as `doctor.monitors.usage.compare.ComparedFigure` gives them, as dictionaries
 Rows = Sequence[Mapping[str, Any]]
 
 WORDS: Mapping[str, Mapping[str, str]] = {

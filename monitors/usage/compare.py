@@ -36,7 +36,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ComparedFigure:
     """One figure of one part in both runs.
 
     Args:
@@ -59,7 +59,7 @@ class Difference:
 Parts = dict[tuple[str, str], dict[str, Figure]]
 
 
-def compare(first: tuple[Usage, Summary], second: tuple[Usage, Summary]) -> list[Difference]:
+def compare(first: tuple[Usage, Summary], second: tuple[Usage, Summary]) -> list[ComparedFigure]:
     """All figures of all parts that either run has, those of a part together."""
     one, other = parts(*first), parts(*second)
     return [
@@ -69,17 +69,17 @@ def compare(first: tuple[Usage, Summary], second: tuple[Usage, Summary]) -> list
     ]
 
 
-def _difference(part: tuple[str, str], name: str, one: Figure | None, other: Figure | None) -> Difference:
+def _difference(part: tuple[str, str], name: str, one: Figure | None, other: Figure | None) -> ComparedFigure:
     if one is None or other is None:
-        return Difference(part, name, one.mean if one else None, other.mean if other else None)
+        return ComparedFigure(part, name, one.mean if one else None, other.mean if other else None)
     apart = abs(other.mean - one.mean)
     least = LEAST_POINTS if name.endswith("_pct") else LEAST_SHARE * max(abs(one.mean), abs(other.mean))
     if one.exact and other.exact:
-        return Difference(part, name, one.mean, other.mean, None, apart > least)
+        return ComparedFigure(part, name, one.mean, other.mean, None, apart > least)
     if one.error is None or other.error is None:
-        return Difference(part, name, one.mean, other.mean)
+        return ComparedFigure(part, name, one.mean, other.mean)
     noise = SURE * math.hypot(one.error, other.error)
-    return Difference(part, name, one.mean, other.mean, noise, apart > max(noise, least))
+    return ComparedFigure(part, name, one.mean, other.mean, noise, apart > max(noise, least))
 
 
 def parts(usage: Usage, summary: Summary) -> Parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.record import replace
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
@@ -22,7 +22,9 @@ _FACT = "sampled"
 def judged(entries: Iterable[Entry], usage: Usage, summary: Summary) -> Outcome:
     """The checks that ask what happened during a run, each over this one."""
     asking = [_with(entry) for entry in entries]
-    return run_checks([each for each in asking if each.checks], World([Observed(_FACT, sampled(usage, summary))]))
+    return run_checks(
+        [each for each in asking if each.checks], Observations([Observed(_FACT, sampled(usage, summary))])
+    )
 
 
 def _with(entry: Entry) -> Entry:

@@ -24,7 +24,7 @@ from doctor.base.fact import Context, Settings
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Outcome
 from doctor.diagnosis.runner import facts_needed, run_checks
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from tests.collected import InTurn
 
 #: types of a field that holds what somebody wrote down
@@ -48,9 +48,9 @@ def build_fact(name: str, data: Any) -> Any:
     return load(fact_type(name), spell_out(fact_type(name), data))
 
 
-def build_node(facts: Mapping[str, Any], unavailable: Mapping[str, str] | None = None, **data: Any) -> Node:
+def build_node(facts: Mapping[str, Any], unavailable: Mapping[str, str] | None = None, **data: Any) -> ClusterNode:
     """A node whose `facts` and `unavailable` are written as those of a case."""
-    return Node(**data, facts=states(facts, unavailable or {}))
+    return ClusterNode(**data, facts=states(facts, unavailable or {}))
 
 
 def states(facts: Mapping[str, Any], unavailable: Mapping[str, str]) -> dict[str, Observed]:

@@ -9,7 +9,7 @@ from doctor.catalogue.nodes.compare import NodeReading, compare
 from doctor.catalogue.nodes.departures import departures
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.nodes.readings import READINGS, named
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.environment import Environment
 from doctor.facts.gpus import Gpu, Gpus
 from doctor.facts.nvidia import Nvidia
@@ -39,7 +39,7 @@ def test_no_more_ranges_than_asked_for() -> None:
 
 
 def nodes(*offsets: float | None) -> Cluster:
-    return Cluster("folder", tuple(Node(f"n{i}", clock_offset_s=each) for i, each in enumerate(offsets)))
+    return Cluster("folder", tuple(ClusterNode(f"n{i}", clock_offset_s=each) for i, each in enumerate(offsets)))
 
 
 def values(cluster: Cluster, **how: float) -> list[tuple[str, int]]:
@@ -68,15 +68,15 @@ def test_a_reading_of_one_node_is_no_comparison() -> None:
     assert compare(nodes(1.0, None), [NodeReading("r", "host", None, lambda node: node.clock_offset_s)]) == ()
 
 
-def gpu_node(name: str, driver: str) -> Node:
-    return Node(name, facts={"gpus": Observed.seen(Gpus(driver, gpus=(Gpu(0),)))})
+def gpu_node(name: str, driver: str) -> ClusterNode:
+    return ClusterNode(name, facts={"gpus": Observed.seen(Gpus(driver, gpus=(Gpu(0),)))})
 
 
 def test_nodes_without_gpus_are_compared_among_all_only_where_none_has_any() -> None:
-    head = Node("head", facts={"nvidia": Observed.seen(Nvidia(pci_devices=0))})
+    head = ClusterNode("head", facts={"nvidia": Observed.seen(Nvidia(pci_devices=0))})
     (row, *_) = compare(Cluster("ray", (head, gpu_node("a", "1"), gpu_node("b", "1"))), named("driver"))
     assert (row.seen, row.unseen) == (2, ())
-    blind = Node("blind", facts={"nvidia": Observed.seen(Nvidia(pci_devices=8))})
+    blind = ClusterNode("blind", facts={"nvidia": Observed.seen(Nvidia(pci_devices=8))})
     (row, *_) = compare(Cluster("ray", (blind, gpu_node("a", "1"), gpu_node("b", "1"))), named("driver"))
     assert row.unseen == ("blind",)
 
@@ -92,8 +92,8 @@ def test_nodes_that_depart_alike_are_told_together() -> None:
     assert departure.others == 5
 
 
-def _with(number: int, variables: dict[str, str]) -> Node:
-    return Node(f"n{number}", facts={"environment": Observed.seen(Environment(variables))})
+def _with(number: int, variables: dict[str, str]) -> ClusterNode:
+    return ClusterNode(f"n{number}", facts={"environment": Observed.seen(Environment(variables))})
 
 
 def test_a_variable_that_names_its_node_is_not_compared() -> None:

@@ -20,13 +20,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.fact import Meeting
 from doctor.catalogue.finding import Finding
 from doctor.catalogue.index import load as catalogue
 from doctor.cluster.deep import NoMeeting, announcement, load, meeting
 from doctor.diagnosis.runner import run_checks
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.collectives import Collectives
 from doctor.facts.gpus import Gpu, GpuProcess, Gpus
 from doctor.readers.homes import PACKAGES
@@ -180,13 +180,15 @@ def measured(*meetings: Meeting) -> tuple[Cluster, dict[int, Collectives]]:
     with ThreadPoolExecutor(len(meetings)) as threads:
         parts = threads.map(lambda each: measuring.measure(each, sys.executable, dict(os.environ), None), meetings)
         told = {each.node: each for each in parts}
-    nodes = [Node(f"n{node}", rank=node, facts={"collectives": Observed.seen(each)}) for node, each in told.items()]
+    nodes = [
+        ClusterNode(f"n{node}", rank=node, facts={"collectives": Observed.seen(each)}) for node, each in told.items()
+    ]
     return Cluster("folder", tuple(sorted(nodes, key=lambda node: node.name))), told
 
 
 def findings(cluster: Cluster) -> list[Finding]:
     entries = [entry for entry in catalogue() if entry.id in OURS]
-    outcome = run_checks(entries, World([Observed("cluster", cluster)]))
+    outcome = run_checks(entries, Observations([Observed("cluster", cluster)]))
     assert not outcome.crashed, outcome.crashed
     return list(outcome.findings)
 

@@ -17,7 +17,7 @@ import pytest
 
 from doctor.base.codec import load
 from doctor.base.evidence import Observed
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.collectives import Collectives
 from tests.cluster.test_deep import findings
 
@@ -84,7 +84,7 @@ def test_the_host_behind_a_slow_wire_is_named(hosts: list[str], tmp_path: Path) 
     ]
     assert [each.wait(250) for each in running] == [0] * _HOSTS
     told = [load(Collectives, json.loads((tmp_path / f"{node}.json").read_text())) for node in range(_HOSTS)]
-    nodes = tuple(Node(f"n{each.node}", facts={"collectives": Observed.seen(each)}) for each in told)
+    nodes = tuple(ClusterNode(f"n{each.node}", facts={"collectives": Observed.seen(each)}) for each in told)
     (found,) = findings(Cluster("folder", nodes))
     assert found.problem.id == "NCC022"
     assert found.where.host == f"n{_SLOW}"

@@ -20,7 +20,7 @@ from doctor.diagnosis.diagnose import Patient, diagnose
 from doctor.diagnosis.nodes.joined import joined_findings
 from doctor.diagnosis.report import as_dict
 from doctor.diagnosis.schema import REPORT
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
 from doctor.facts.packages import Distribution, Packages
@@ -47,7 +47,7 @@ def record(simulated: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def gathered(files: list[dict[str, Any]], **more: Any) -> Cluster:
     alike = Alike()
-    nodes = [Node(each["host"], facts=alike.states(json.dumps(each, indent=1), Path("x"))) for each in files]
+    nodes = [ClusterNode(each["host"], facts=alike.states(json.dumps(each, indent=1), Path("x"))) for each in files]
     return Cluster("folder", tuple(nodes), **more)
 
 
@@ -118,10 +118,10 @@ def _expanded(names: str) -> set[str]:
     return set(expanded(names))
 
 
-def small(name: str, **versions: str) -> Node:
+def small(name: str, **versions: str) -> ClusterNode:
     packages = Packages({key: Distribution(key, value) for key, value in versions.items()})
     facts = {"packages": Observed.seen(packages), "host": Observed.seen(Host(name))}
-    return Node(name, facts=facts)
+    return ClusterNode(name, facts=facts)
 
 
 def test_half_against_half_blames_nobody() -> None:
@@ -138,7 +138,7 @@ def test_half_against_half_blames_nobody() -> None:
 
 
 def test_a_node_that_did_not_see_it_is_neither_equal_nor_different() -> None:
-    blind = Node(
+    blind = ClusterNode(
         "c", facts={"packages": Observed.unseen("did not answer", late=True), "host": Observed.seen(Host("c"))}
     )
     report = judged(Cluster("folder", (small("a", trl="1.0"), small("b", trl="1.0"), blind)))
@@ -149,7 +149,7 @@ def test_a_node_that_did_not_see_it_is_neither_equal_nor_different() -> None:
 
 
 def test_partial_results_are_judged_and_silent_nodes_told() -> None:
-    dead = Node("c", "died", "its raylet went away")
+    dead = ClusterNode("c", "died", "its raylet went away")
     report = judged(Cluster("ray", (small("a", trl="1.0"), small("b", trl="2.0"), dead), expected=3))
     assert {"LCH026", "LCH0780/packages"} <= {each["id"] for each in report["findings"]}
     assert (report["nodes"]["asked"], report["nodes"]["heard"], report["nodes"]["expected"]) == (3, 2, 3)
@@ -157,7 +157,7 @@ def test_partial_results_are_judged_and_silent_nodes_told() -> None:
 
 
 def test_no_node_answers() -> None:
-    report = judged(Cluster("ray", (Node("a", "silent", "no answer"), Node("b", "silent", "no answer"))))
+    report = judged(Cluster("ray", (ClusterNode("a", "silent", "no answer"), ClusterNode("b", "silent", "no answer"))))
     assert [each["id"] for each in report["findings"]] == ["LCH026"]
     assert report["nodes"]["groups"] == []
 
@@ -191,7 +191,7 @@ def test_places_in_files_are_not_joined() -> None:
 
 def test_the_commands_variables_are_laid_over_each_nodes() -> None:
     nodes = [
-        Node(
+        ClusterNode(
             name,
             facts={
                 "environment": Observed.seen(Environment({"HOSTNAME": name})),

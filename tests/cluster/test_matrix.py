@@ -15,15 +15,15 @@ from doctor.catalogue.nodes.readings import READINGS
 from doctor.catalogue.problem import WARNING, Problem
 from doctor.catalogue.reasons import localised, table
 from doctor.diagnosis.nodes.matrix import section
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.environment import Environment
 from doctor.facts.host import Host
 from doctor.render import matrix
 from doctor.render.matrix_text import draw_nodes
 
 
-def node(name: str, variables: dict[str, str], **more: object) -> Node:
-    return Node(name, facts={"environment": Observed.seen(Environment(variables))}, **more)  # type: ignore[arg-type]
+def node(name: str, variables: dict[str, str], **more: object) -> ClusterNode:
+    return ClusterNode(name, facts={"environment": Observed.seen(Environment(variables))}, **more)  # type: ignore[arg-type]
 
 
 def cluster(groups: int, each: int = 3) -> Cluster:
@@ -73,7 +73,7 @@ def test_equal_nodes_are_one_line_and_equal_rows_on_request() -> None:
 
 
 def test_silent_nodes_are_never_left_out() -> None:
-    silent = Node("n9", "silent", "no answer within 20 s")
+    silent = ClusterNode("n9", "silent", "no answer within 20 s")
     text = drawn(Cluster("ray", (node("n1", {"VLLM_A": "1"}), node("n2", {"VLLM_A": "1"}), silent)))
     assert "2 of 3 nodes answered, alike in all" in text
     assert "n9  no answer: no answer within 20 s" in text
@@ -125,9 +125,9 @@ def test_names_of_readings_have_their_chinese() -> None:
 
 
 def test_chinese_names_stand_in_the_matrix_and_keep_its_columns() -> None:
-    def having(name: str, kernel: str, mode: str) -> Node:
+    def having(name: str, kernel: str, mode: str) -> ClusterNode:
         facts = {"host": Observed.seen(Host(hostname=name, kernel=kernel)), **node(name, {"driver": mode}).facts}
-        return Node(name, facts=facts)
+        return ClusterNode(name, facts=facts)
 
     lines = drawn(
         Cluster("ray", (having("a", "6.1", "x"), having("b", "6.1", "x"), having("c", "5.15", "y"))), language="zh"

@@ -18,7 +18,7 @@ import pytest
 from doctor.cluster import gathered
 from doctor.cluster.ray_child import RayChild, RayRefused, Request, answers
 from doctor.cluster.ray_main import nodes_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from tests.cluster.rays import Rays, ray_cluster
 
 pytestmark = pytest.mark.process
@@ -44,7 +44,7 @@ def _check(rays: Rays, *options: str, cwd: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=cwd, env=rays.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def _by_id(cluster: Cluster) -> dict[str, Node]:
+def _by_id(cluster: Cluster) -> dict[str, ClusterNode]:
     return {str(node.engine_id): node for node in cluster.nodes}
 
 
@@ -85,7 +85,7 @@ def test_every_node_is_judged_and_its_facts_are_kept(rays: Rays, tmp_path: Path)
     _agrees_with_collect(rays, nodes[rays.ids[0]], tmp_path)
 
 
-def _agrees_with_collect(rays: Rays, node: Node, tmp_path: Path) -> None:
+def _agrees_with_collect(rays: Rays, node: ClusterNode, tmp_path: Path) -> None:
     """The same machine, asked by `--collect` in a shell, tells the same."""
     with _check(rays, "--collect", str(tmp_path / "own"), cwd=tmp_path) as process:
         assert process.wait(60) == 0

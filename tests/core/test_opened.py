@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doctor.base.evidence import AFTER_DEATH, TIMED_OUT, UNKNOWN, Observed, Origin, World
+from doctor.base.evidence import AFTER_DEATH, TIMED_OUT, UNKNOWN, Observations, Observed, Origin
 from doctor.base.fact import run_fact
 from doctor.base.key_blocks import MASK
 from doctor.base.opened import NotSeen, is_open, opened, partly, seen_in, tellers_asked
@@ -156,7 +156,7 @@ def test_open_facts_go_to_other_processes() -> None:
 
 
 def test_words_are_laid_together_part_by_part() -> None:
-    world = World(believed=AFTER_DEATH)
+    world = Observations(believed=AFTER_DEATH)
     world.add(Observed("environment", opened(Environment({"A": "pasted", "B": "pasted"})), PASTED))
     world.add(Observed("environment", opened(Environment({"A": "log", "C": "log"})), LOG))
     environment = world.value("environment")
@@ -174,12 +174,12 @@ def test_who_is_believed_depends_on_the_question() -> None:
         Observed("environment", opened(Environment({"A": kind})), Origin(kind))
         for kind in ("live", "log", "capsule", "file")
     ]  # type: ignore[arg-type]
-    assert World(words).value("environment").get("A") == "live"
-    assert World(words, believed=AFTER_DEATH).value("environment").get("A") == "capsule"
+    assert Observations(words).value("environment").get("A") == "live"
+    assert Observations(words, believed=AFTER_DEATH).value("environment").get("A") == "capsule"
 
 
 def test_two_that_weigh_the_same_and_disagree_leave_it_unknown() -> None:
-    world = World(
+    world = Observations(
         Observed("environment", opened(Environment({"A": value, "B": "1"})), Origin("log", "run.log", line))
         for line, value in enumerate(("1", "2"), 1)
     )
@@ -190,7 +190,7 @@ def test_two_that_weigh_the_same_and_disagree_leave_it_unknown() -> None:
 
 
 def test_a_closed_fact_answers_for_what_an_open_one_does_not_tell() -> None:
-    world = World(
+    world = Observations(
         [
             Observed("environment", Environment({"A": "1", "B": "1"}), PASTED),
             Observed("environment", opened(Environment({"A": "2"})), LOG),
@@ -202,7 +202,7 @@ def test_a_closed_fact_answers_for_what_an_open_one_does_not_tell() -> None:
 
 
 def test_what_was_looked_for_in_vain_is_kept_with_its_reason() -> None:
-    world = World([Observed("gpus", TIMED_OUT, text="no answer"), Observed("host", UNKNOWN, text="not asked")])
+    world = Observations([Observed("gpus", TIMED_OUT, text="no answer"), Observed("host", UNKNOWN, text="not asked")])
     found = world.get("gpus")
     assert found is not None
     assert (found.known, found.applies, found.text) == (False, True, "no answer")
@@ -215,7 +215,7 @@ def test_what_was_looked_for_in_vain_is_kept_with_its_reason() -> None:
 def test_whose_word_an_answer_rests_on_is_known() -> None:
     first = Observed("environment", opened(Environment({"A": "1"})), LOG)
     second = Observed("environment", opened(Environment({"B": "1"})), PASTED)
-    environment = World([first, second]).value("environment")
+    environment = Observations([first, second]).value("environment")
     with tellers_asked() as asked:
         environment.get("B")
     assert [each.origin for each in asked] == [PASTED]

@@ -8,7 +8,7 @@ from doctor.catalogue.finding import CONFIRMED, LIKELY, Where, found
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -48,7 +48,7 @@ def nodes_not_heard(cluster: Cluster) -> Judgement:
             )
 
 
-def _reasons(nodes: list[Node]) -> tuple[Observed, ...]:
+def _reasons(nodes: list[ClusterNode]) -> tuple[Observed, ...]:
     hosts: dict[str, list[str]] = {}
     for node in nodes:
         hosts.setdefault(node.reason or node.state, []).append(node.name)

@@ -15,7 +15,7 @@ from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.settings import place_of, whole
 from doctor.catalogue.shared.allocation import job_nodes, tasks_of_a_node
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.launch import Launch
 from doctor.facts.world import World
 
@@ -164,7 +164,7 @@ def places_fit_nodes(cluster: Cluster) -> Judgement:
     yield from _gaps(cluster, set(ranks))
 
 
-def _rank(node: Node) -> int | None:
+def _rank(node: ClusterNode) -> int | None:
     facts = node.value("node")
     return node.rank if node.rank is not None or facts is None else facts.rank
 

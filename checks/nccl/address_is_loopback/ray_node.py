@@ -13,7 +13,7 @@ from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.shared.communication import machines_of, runs_elsewhere
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.launch import Launch
 from doctor.facts.ray_cluster import RayCluster
 from doctor.facts.trinity_config import TrinityConfig
@@ -87,20 +87,20 @@ def _of_nodes(cluster: Cluster) -> Iterator[Finding]:
         )
 
 
-def _address(node: Node) -> str | None:
+def _address(node: ClusterNode) -> str | None:
     """By what Ray knows a node: as it lists it, else as its raylet was started."""
     ray: RayCluster | None = node.value("ray_cluster")
     return node.address or (ray.node_address if ray is not None else None)
 
 
-def _apart(node: Node, other: Node) -> bool:
+def _apart(node: ClusterNode, other: ClusterNode) -> bool:
     """Whether another node of the same cluster lives on another machine than a node with a local address."""
     if node.address and other.address:  # Ray lists both
         return not is_local(other.address) or len({machine(node), machine(other)} - {None}) == 2
     return _joined(node, other) or _joined(other, node)
 
 
-def _joined(head: Node, other: Node) -> bool:
+def _joined(head: ClusterNode, other: ClusterNode) -> bool:
     """Whether a node's raylet has joined a cluster at an address of this head."""
     ray, network = other.value("ray_cluster"), head.value("network")
     if ray is None or network is None or not ray.raylet_running or not ray.address or other is head:

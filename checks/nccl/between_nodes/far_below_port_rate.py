@@ -11,7 +11,7 @@ from doctor.catalogue.finding import LIKELY, found
 from doctor.catalogue.nodes.measured import Measured
 from doctor.catalogue.words import words_of
 from doctor.checks.nccl._measured import bandwidth
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
@@ -57,7 +57,7 @@ def _pairs(measured: Measured) -> Iterator[tuple[float, float]]:
             yield sum(speeds), min(*rates, _PCIE_GB_S * len(speeds))
 
 
-def _rate(node: Node) -> float:
+def _rate(node: ClusterNode) -> float:
     """GB/s of the active InfiniBand ports of a node."""
     told = node.value("node")
     ports = told.ports if told is not None else ()

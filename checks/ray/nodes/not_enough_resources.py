@@ -12,7 +12,7 @@ from doctor.catalogue.shared.openrlhf_gpus import gpus_asked_for
 from doctor.catalogue.shared.trainers import quoted
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.environment import Environment
 from doctor.facts.launch import Launch
 from doctor.facts.script import Call, Script
@@ -142,15 +142,15 @@ def cluster_has_gpus_for_openrlhf(cluster: Cluster, launch: Launch | None) -> Ju
     yield found(PROBLEM, TOTAL, wanted=wanted, there=f"{there:g}", commands=("ray status",), evidence=_evidence(alive))
 
 
-def _alive(cluster: Cluster) -> list[Node]:
+def _alive(cluster: Cluster) -> list[ClusterNode]:
     """Nodes that Ray may place something on; none where it does not tell what they have."""
     alive = [node for node in cluster.nodes if node.state != "died"] if cluster.engine == "ray" else []
     return alive if any(node.resources for node in alive) else []
 
 
-def _gpus(node: Node) -> float:
+def _gpus(node: ClusterNode) -> float:
     return node.resources.get("GPU", 0)
 
 
-def _evidence(nodes: list[Node]) -> tuple[Observed, ...]:
+def _evidence(nodes: list[ClusterNode]) -> tuple[Observed, ...]:
     return tuple(Observed.quoted(node.name, f"GPU: {_gpus(node):g}") for node in nodes[:8])

@@ -10,7 +10,7 @@ from doctor.catalogue.nodes.readings import size
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.node import UsedPath
 
 TOML = words_of(__name__)
@@ -59,7 +59,7 @@ def explain(hits: Hits) -> Finding:
     )
 
 
-def _session(node: Node) -> UsedPath | None:
+def _session(node: ClusterNode) -> UsedPath | None:
     """The session folder of the node's Ray, where its disk told its size."""
     own = node.value("node")
     paths: tuple[UsedPath, ...] = own.paths if own is not None else ()
@@ -70,7 +70,7 @@ def _used(folder: UsedPath) -> float:
     return 1 - (folder.free_bytes or 0) / (folder.total_bytes or 1)
 
 
-def _limit(node: Node) -> float:
+def _limit(node: ClusterNode) -> float:
     """The threshold that the node's raylet was started with; Ray's own where the variable is not set or no number."""
     environment = node.value("environment")
     try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from doctor.base.record import record
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 
 ABSENT = "none"  # a variable that is not set, a package that is not installed, where others have it
 
@@ -112,7 +112,7 @@ class _Comparison:
         return [(None if value is None else reading.read(value), at) for value, at in self._states[key]]
 
 
-def _shared(fact: str, nodes: tuple[Node, ...]) -> _Groups:
+def _shared(fact: str, nodes: tuple[ClusterNode, ...]) -> _Groups:
     """Each value of a fact, by identity, with the places of the nodes that have the very same."""
     places: dict[int, list[int]] = {}
     for at, node in enumerate(nodes):
@@ -129,13 +129,13 @@ def _names_nodes(row: Compared) -> bool:
     return row.area == "environment" and len(row.values) > max(3, row.seen // 2)
 
 
-def _with_gpus(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def _with_gpus(nodes: tuple[ClusterNode, ...]) -> tuple[ClusterNode, ...]:
     """Nodes that have GPUs or may have; all nodes where none has any."""
     bare = {id(node) for node in nodes if has_no_gpu(node)}
     return tuple(node for node in nodes if id(node) not in bare) or nodes
 
 
-def has_no_gpu(node: Node) -> bool:
+def has_no_gpu(node: ClusterNode) -> bool:
     """Whether it is known that there is no NVIDIA GPU: none listed, or none on the PCI bus."""
     gpus, nvidia = node.value("gpus"), node.value("nvidia")
     if gpus is not None:
@@ -143,13 +143,13 @@ def has_no_gpu(node: Node) -> bool:
     return nvidia is not None and nvidia.pci_devices == 0 and not nvidia.device_nodes
 
 
-def machine(node: Node) -> str | None:
+def machine(node: ClusterNode) -> str | None:
     """What tells the machine of a node from others, its kernel's boot id; None where it is not known."""
     told = node.value("node")
     return told.boot_id if told is not None else None
 
 
-def _one(reading: NodeReading, nodes: tuple[Node, ...], groups: _Groups) -> Iterator[Compared]:
+def _one(reading: NodeReading, nodes: tuple[ClusterNode, ...], groups: _Groups) -> Iterator[Compared]:
     """One comparison; of a reading of many values one for each key that any node has."""
     keys = sorted({key for each, _ in groups if isinstance(each, Mapping) for key in each})
     if not keys:
@@ -162,7 +162,7 @@ def _one(reading: NodeReading, nodes: tuple[Node, ...], groups: _Groups) -> Iter
         yield _laid(reading, reading.name.format(key), nodes, column)
 
 
-def _laid(reading: NodeReading, name: str, nodes: tuple[Node, ...], groups: _Groups) -> Compared:
+def _laid(reading: NodeReading, name: str, nodes: tuple[ClusterNode, ...], groups: _Groups) -> Compared:
     places: dict[Any, list[int]] = {}
     for value, at in groups:
         places.setdefault(value, []).extend(at)

@@ -11,7 +11,7 @@ from doctor.base.halves import digits_of
 from doctor.base.outliers import PAIR_FACTOR, PairCost, Slow, best_of, slow_pairs, slow_points, slow_values
 from doctor.base.record import record
 from doctor.base.stats import median_of_sorted
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.collectives import Collectives, Exchange, Process
 
 Cost = Literal["bandwidth", "latency"]
@@ -34,7 +34,7 @@ _COSTS: dict[Cost, Callable[[Exchange], tuple[float, float]]] = {
 class NodeMeasurement:
     """What one node measured."""
 
-    node: Node
+    node: ClusterNode
     told: Collectives
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from doctor.base.patterns import later
 from doctor.catalogue.nodes.compare import NodeReading
-from doctor.facts.cluster import Node
+from doctor.facts.cluster import ClusterNode
 
 #: distributions of the stack, each a reading of its own; all others are compared by name too, under "package"
 STACK = (
@@ -177,7 +177,7 @@ def _modules(node: Any) -> Mapping[str, str] | None:
     )
 
 
-def _resource(name: str) -> Callable[[Node], float | None]:
+def _resource(name: str) -> Callable[[ClusterNode], float | None]:
     return lambda node: node.resources.get(name)
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from doctor.base.evidence import Observed, World
+from doctor.base.evidence import Observations, Observed
 from doctor.base.fact import NO_COMMAND, Context, world_of
 from doctor.base.record import record, replace
 from doctor.catalogue.index import Entry
@@ -18,7 +18,7 @@ from doctor.catalogue.outcome import Crashed, Outcome
 from doctor.diagnosis.nodes.classes import Classes
 from doctor.diagnosis.nodes.joined import joined_findings, joined_skips
 from doctor.diagnosis.runner import RunState, bites_of, in_order, in_order_of_importance, judge_entry, run_checks
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.environment import Environment
 from doctor.readers.collector import Collector, about_command, about_elsewhere
 from doctor.readers.command.launchers import understand
@@ -89,7 +89,7 @@ def _judged_parts(
     hosts = [node.name for node in cluster.heard]
     classes = Classes(states)
     found: dict[str, set[int]] = {}
-    worlds: dict[int, World] = {}  # of the nodes that stand for a class: there may be thousands
+    worlds: dict[int, Observations] = {}  # of the nodes that stand for a class: there may be thousands
     parts, checks_run, run = [], 0, RunState()
     for entry in in_order(entries):
         needs = {need for each in entry.checks for need in each.requires if need in found}
@@ -141,7 +141,7 @@ class _Named:
         return known[1]
 
 
-def _own(node: Node) -> dict[str, Observed]:
+def _own(node: ClusterNode) -> dict[str, Observed]:
     return {name: state for name, state in node.facts.items() if name != CLUSTER}
 
 
@@ -155,7 +155,7 @@ class _Commands:
         launch = understand(context.argv, str(context.cwd)) if context.argv else None
         self._assigned = dict(launch.environment) if launch else {}
 
-    def of(self, node: Node) -> Mapping[str, Observed]:
+    def of(self, node: ClusterNode) -> Mapping[str, Observed]:
         """What the command given here makes of a node's facts; nothing where the node has looked at one itself."""
         if node.value("launch") is not None:
             return {}
@@ -177,14 +177,14 @@ class _Commands:
             self._known[key] = self._read(node, variables)
         return {**self._known[key], **self._environment(node, node.value("environment"))}
 
-    def _read(self, node: Node, variables: Mapping[str, str]) -> Mapping[str, Observed]:
+    def _read(self, node: ClusterNode, variables: Mapping[str, str]) -> Mapping[str, Observed]:
         given = {name: state for name, state in _own(node).items() if name not in self._names}
         given |= self._environment(node, Environment(variables))
         collector = Collector(self._context, given, from_file=ORIGIN)
         collector.ask(self._names)
         return {name: collector.states[name] for name in self._names}
 
-    def _environment(self, node: Node, environment: Environment | None) -> Mapping[str, Observed]:
+    def _environment(self, node: ClusterNode, environment: Environment | None) -> Mapping[str, Observed]:
         """The node's variables with what the command sets in front of itself laid over them."""
         if environment is None or "environment" not in node.facts:
             return {}
@@ -192,7 +192,7 @@ class _Commands:
         return {"environment": Observed.seen(Environment(merged, tuple(self._assigned)))}
 
 
-def _shared(node: Node) -> dict[str, str]:
+def _shared(node: ClusterNode) -> dict[str, str]:
     """Variables of a node that do not tell which node it is."""
     environment = node.value("environment")
     variables = {} if environment is None else environment.variables

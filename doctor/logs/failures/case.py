@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field
 from itertools import pairwise
 
-from doctor.base.evidence import World
+from doctor.base.evidence import Observations
 from doctor.base.patterns import later
 from doctor.base.record import mutable, replace
 from doctor.base.redact import hide
@@ -86,7 +86,7 @@ class Case:
     #: source -> what it is, where it shows nothing of a run, see `doctor.logs.lines.nature`
     natures: dict[int, str] = field(default_factory=dict)
     told: list[Said] = field(default_factory=list)  # what lines say of command, settings, versions, devices
-    world: World | None = field(default=None, repr=False)  # the same as facts, once it was asked for
+    world: Observations | None = field(default=None, repr=False)  # the same as facts, once it was asked for
     pasted: bool = False  # code or configuration is among what was given, see `doctor.logs.told.pieces`
     pasted_lines: set[int] = field(default_factory=set)  # of the one source
     unrecorded: Unrecorded | None = None  # what a run folder tells of its console log

@@ -12,7 +12,7 @@ from doctor.base.json_text import json_text
 from doctor.base.record import record
 from doctor.base.redact import redact_text
 from doctor.diagnosis.differ import differences
-from doctor.logs.history.metrics import Departure, departures, series_of
+from doctor.logs.history.metrics import Divergence, departures, series_of
 from doctor.logs.history.runs import PastRun, read
 from doctor.run import kept
 from doctor.run.folder import RunDir
@@ -65,7 +65,7 @@ class Compared:
     new: PastRun
     changes: tuple[Difference, ...]
     unknown: Mapping[str, str]
-    departed: tuple[Departure, ...]
+    departed: tuple[Divergence, ...]
     shared: int
 
     def as_data(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Best:
 
 
 @record
-class Departure:
+class Divergence:
     """A metric that lies apart in two runs from `step` on: its values there, and the last ones of each."""
 
     name: str
@@ -97,7 +97,7 @@ def best_of(path: Path) -> Best | None:
     return None
 
 
-def departures(old: Series, new: Series) -> list[Departure]:
+def departures(old: Series, new: Series) -> list[Divergence]:
     """Metrics of both runs that lie apart from a step on, the earliest first.
 
     The measure is how far each run moves from step to step in itself: two runs that are as far apart as that are alike.
@@ -107,7 +107,7 @@ def departures(old: Series, new: Series) -> list[Departure]:
         if not any(name == each or name.endswith(each) for each in _OF_TIME):
             step = _departs(old[name], new[name])
             if step is not None:
-                found.append(Departure(
+                found.append(Divergence(
                     name, step, old[name][step], new[name][step], old[name][max(old[name])], new[name][max(new[name])],
                 ))  # fmt: skip
     return sorted(found, key=lambda each: (each.step, each.name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Optional
 
 from doctor import data
-from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
+from doctor.base.evidence import AFTER_DEATH, Observations, Observed, Origin
 from doctor.base.opened import NotSeen, opened
 from doctor.facts.packages import Distribution, Packages
 
@@ -19,7 +19,7 @@ _KNOWN = ("trl", "transformers", "peft")
 OF_ANY_RELEASE = ("TRL2205/unknown", "TRL2205/transformers_unknown")
 
 
-def of_today(world: World) -> Optional[World]:
+def of_today(world: Observations) -> Optional[Observations]:
     """The world with today's releases in place of those that nobody told; None where all are told."""
     packages = world.value("packages")
     told = {name: version for name in _KNOWN if (version := _version(packages, name)) is not None}
@@ -27,7 +27,7 @@ def of_today(world: World) -> Optional[World]:
         return None
     stated = {name: told.get(name) or data.newest(name) for name in _KNOWN}
     installed = {name: Distribution(name, version) for name, version in stated.items() if version is not None}
-    other = World(believed=AFTER_DEATH)
+    other = Observations(believed=AFTER_DEATH)
     other.add(*(each for name in world if name != "packages" for each in world.all_of(name)))
     other.add(Observed("packages", opened(Packages(installed), seen=()), Origin("pasted")))
     return other

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from doctor import data
-from doctor.base.evidence import AFTER_DEATH, UNKNOWN, Observed, Origin, Place, World
+from doctor.base.evidence import AFTER_DEATH, UNKNOWN, Observations, Observed, Origin, Place
 from doctor.base.opened import NotSeen, opened, partly
 from doctor.base.patterns import later
 from doctor.logs.told.said import Said
@@ -29,7 +29,7 @@ _TRAINER = later(r"\b(?P<name>GRPO|SFT|DPO|RLOO|KTO|ORPO|PPO|OnlineDPO|GKD|Rewar
 _CLASSES = ("GRPOConfig", "SFTConfig", "DPOConfig", "RLOOConfig", "KTOConfig", "RewardConfig")
 
 
-def world_of(said: Sequence[Said], words: str = "", world_size: int | None = None) -> World:
+def world_of(said: Sequence[Said], words: str = "", world_size: int | None = None) -> Observations:
     """What is known of the patient by what lines say.
 
     Args:
@@ -38,7 +38,7 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
         world_size: number of ranks, where the logs tell it.
 
     """
-    world = World(believed=AFTER_DEATH)
+    world = Observations(believed=AFTER_DEATH)
     by_kind: dict[tuple[str, bool, str], list[Said]] = {}
     once: dict[tuple[str, str, str, str, bool], Said] = {}  # ranks and processes say the same
     for each in said:
@@ -51,13 +51,13 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
         origin = Origin("log" if exact else "pasted", file, members[0].line)
         for name, value in makers[kind](members) if kind in makers else ():
             world.add(Observed(name, value, origin, exact))
-    from doctor.facts.world import World as Ranks
+    from doctor.facts.world import World
 
     if world_size is not None:
-        world.add(Observed("world", opened(Ranks(processes=world_size), seen={"processes"}), Origin("log")))
+        world.add(Observed("world", opened(World(processes=world_size), seen={"processes"}), Origin("log")))
     if (nodes := _once(each for each in said if each.name in _NODES).get("NNODES")) and not _has_machines(world):
         address = _once(each for each in said if each.name == "MASTER_ADDR").get("MASTER_ADDR")
-        told = _nodes(Ranks(), nodes, address)
+        told = _nodes(World(), nodes, address)
         if told is not None:
             world.add(Observed("world", told, Origin("pasted", nodes.file, nodes.line)))
     return world
@@ -66,7 +66,7 @@ def world_of(said: Sequence[Said], words: str = "", world_size: int | None = Non
 _NODES = ("NNODES",)
 
 
-def _has_machines(world: World) -> bool:
+def _has_machines(world: Observations) -> bool:
     """Whether another source has told how many machines there are."""
     told = world.value("world")
     try:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from doctor.base.evidence import AFTER_DEATH, Observed, Origin, World
+from doctor.base.evidence import AFTER_DEATH, Observations, Observed, Origin
 from doctor.base.opened import NotSeen, opened, tellers_asked
 from doctor.base.patterns import later
 from doctor.base.record import record, replace
@@ -150,14 +150,14 @@ def _of_pasted(
     return (replace(found[0], confidence=LIKELY, role=Role.CAUSE), *rest, *notes)
 
 
-def world_in(case: Case) -> World:
+def world_in(case: Case) -> Observations:
     """All that the logs of a case and its context tell, as facts."""
     if case.world is None:
         case.world = _world_in(case)
     return case.world
 
 
-def _world_in(case: Case) -> World:
+def _world_in(case: Case) -> Observations:
     given = case.given
     name = given.names[0] if len(given.names) == 1 else ""
     context = pasted_in(list(enumerate(given.text.splitlines(), 1)), name)
@@ -193,7 +193,9 @@ def _words(case: Case) -> str:
     return "\n".join((case.given.text, shown, *spelled))
 
 
-def _judged(entries: Iterable[Entry], world: World, crashed: list[Crashed], *, present: bool) -> Iterator[Judged]:
+def _judged(
+    entries: Iterable[Entry], world: Observations, crashed: list[Crashed], *, present: bool
+) -> Iterator[Judged]:
     """What each check says that the told facts suffice for.
 
     With `present` a release that nobody told is taken for one of today, of what was not mended until now.
@@ -223,12 +225,12 @@ def _headlines(outcome: Outcome) -> set[str]:
     return {each.words().headline for each in outcome.findings}
 
 
-def _with_unseen(checks: Iterable[CheckEntry], world: World) -> World:
+def _with_unseen(checks: Iterable[CheckEntry], world: Observations) -> Observations:
     """The world where the facts that nobody told are there, and nothing of them was seen.
 
     A check takes a fact that it can do without as None, which before a launch means that there is none.
     """
-    filled = World(believed=AFTER_DEATH)
+    filled = Observations(believed=AFTER_DEATH)
     for name in {fact for each in checks for fact, _ in each.facts.values()}:
         value = world.value(name)
         blank: Any = fact_type(name)
@@ -236,7 +238,7 @@ def _with_unseen(checks: Iterable[CheckEntry], world: World) -> World:
     return filled
 
 
-def _unseen(world: World, name: str) -> bool:
+def _unseen(world: Observations, name: str) -> bool:
     """Whether nobody told if a distribution is installed, and which."""
     packages = world.value("packages")
     if packages is None:

@@ -20,7 +20,7 @@ from doctor.base.patterns import later
 from doctor.base.record import record, replace
 from doctor.facts.launch import Cut
 from doctor.readers.script.shell_cut import cut_of
-from doctor.readers.script.shell_words import Node, ShellScope, fields, one_word, text_of, unknown
+from doctor.readers.script.shell_words import ShellNode, ShellScope, fields, one_word, text_of, unknown
 
 _MOST_COMMANDS = 400
 _MOST_ROUNDS = 8
@@ -87,7 +87,7 @@ _QUOTED = later(r"[\"']([\w./\-]{1,120}[./][\w\-]{1,60})[\"']")
 _NAME = later(rb"[A-Za-z_]\w*")
 
 
-def _parsed(source: bytes) -> tuple[bytes, Node]:
+def _parsed(source: bytes) -> tuple[bytes, ShellNode]:
     """The tree of a script, and the script with braces around names that the grammar cuts off (`$A/b_$C.yaml`)."""
     for _ in range(_MOST_ROUNDS):
         root = _parser().parse(source).root_node
@@ -99,7 +99,7 @@ def _parsed(source: bytes) -> tuple[bytes, Node]:
     return source, root
 
 
-def _cut_off(root: Node) -> list[int]:
+def _cut_off(root: ShellNode) -> list[int]:
     """Places of dollar signs that ended up alone within a word."""
     found, left = [], [root]
     while left:
@@ -135,7 +135,7 @@ class _Reader:
         self.scope = scope
         self.read = read
         self.found: list[Started] = []
-        self.functions: dict[str, Node] = {}
+        self.functions: dict[str, ShellNode] = {}
         self.made: dict[str, None] = {}
         self.depth = 0
         self.line = 0
@@ -153,12 +153,12 @@ class _Reader:
         self.block(root, certain=certain)
         self.source = outer
 
-    def block(self, node: Node, *, certain: bool) -> None:
+    def block(self, node: ShellNode, *, certain: bool) -> None:
         """Statements one after another."""
         for child in node.named_children:
             self.statement(child, certain=certain)
 
-    def statement(self, node: Node, *, certain: bool, stdin: str | None = None) -> bool | None:
+    def statement(self, node: ShellNode, *, certain: bool, stdin: str | None = None) -> bool | None:
         """One statement; whether it succeeds, where that is known."""
         if len(self.found) > _MOST_COMMANDS:
             raise _End
@@ -177,11 +177,11 @@ class _Reader:
             self.block(node, certain=certain)
         return None
 
-    def _pipeline(self, node: Node, certain: bool) -> None:
+    def _pipeline(self, node: ShellNode, certain: bool) -> None:
         for child in node.named_children:
             self.statement(child, certain=certain)
 
-    def _list(self, node: Node, certain: bool) -> bool | None:
+    def _list(self, node: ShellNode, certain: bool) -> bool | None:
         left, right = node.named_children[0], node.named_children[-1]
         operator = next((each.type for each in node.children if each.type in {"&&", "||"}), "&&")
         went = self.statement(left, certain=certain)
@@ -199,7 +199,7 @@ class _Reader:
             return self.statement(right, certain=certain)
         return went
 
-    def _if_statement(self, node: Node, certain: bool) -> None:
+    def _if_statement(self, node: ShellNode, certain: bool) -> None:
         """Branches up to the first whose condition is known to hold."""
         for condition, body in self._branches(node):
             holds = True if condition is None else self._holds(condition)
@@ -214,21 +214,21 @@ class _Reader:
             if holds is True:
                 return
 
-    def _all_of(self, statements: list[Node]) -> None:
+    def _all_of(self, statements: list[ShellNode]) -> None:
         """Statements that may be carried out."""
         for each in statements:
             self.statement(each, certain=False)
 
-    def _round(self, name: str, body: Node) -> None:
+    def _round(self, name: str, body: ShellNode) -> None:
         """A round of a loop over words that are not known."""
         self.scope.assign(name, f"${{{name}}}")
         self.block(body, certain=False)
 
     @staticmethod
-    def _branches(node: Node) -> list[tuple[Node | None, list[Node]]]:
-        found: list[tuple[Node | None, list[Node]]] = []
-        condition: Node | None = None
-        body: list[Node] = []
+    def _branches(node: ShellNode) -> list[tuple[ShellNode | None, list[ShellNode]]]:
+        found: list[tuple[ShellNode | None, list[ShellNode]]] = []
+        condition: ShellNode | None = None
+        body: list[ShellNode] = []
         for child in node.named_children:
             if child.type == "elif_clause":
                 found.append((child.named_children[0], list(child.named_children[1:])))
@@ -240,7 +240,7 @@ class _Reader:
                 body.append(child)
         return [(condition, body), *found]
 
-    def _for_statement(self, node: Node, certain: bool) -> None:
+    def _for_statement(self, node: ShellNode, certain: bool) -> None:
         name = text_of(node.child_by_field_name("variable"))
         body = next((each for each in node.named_children if each.type == "do_group"), None)
         values = [each for each in node.named_children if each.type not in {"variable_name", "do_group", "comment"}]
@@ -254,13 +254,13 @@ class _Reader:
             self.scope.assign(name, word)
             self.block(body, certain=certain)
 
-    def _c_style_for_statement(self, node: Node, certain: bool) -> None:
+    def _c_style_for_statement(self, node: ShellNode, certain: bool) -> None:
         del certain
         body = next((each for each in node.named_children if each.type == "do_group"), None)
         if body is not None:
             self._maybe(lambda: self.block(body, certain=False))
 
-    def _while_statement(self, node: Node, certain: bool) -> None:
+    def _while_statement(self, node: ShellNode, certain: bool) -> None:
         condition, body = node.named_children[0], node.named_children[-1]
         if self._holds(condition) is True and text_of(condition) in {"true", ":"}:
             self.block(body, certain=certain)  # a loop that starts the run again when it dies
@@ -276,7 +276,7 @@ class _Reader:
                 break
         self._maybe(lambda: self.block(body, certain=False))
 
-    def _case_statement(self, node: Node, certain: bool) -> None:
+    def _case_statement(self, node: ShellNode, certain: bool) -> None:
         value = one_word(node.named_children[0], self.scope)
         for item in (each for each in node.named_children if each.type == "case_item"):
             patterns, body = self._case_parts(item)
@@ -288,7 +288,7 @@ class _Reader:
                     self.statement(each, certain=certain)
                 return
 
-    def _case_parts(self, item: Node) -> tuple[list[str], list[Node]]:
+    def _case_parts(self, item: ShellNode) -> tuple[list[str], list[ShellNode]]:
         patterns, body, closed = [], [], False
         for child in item.children:
             if child.type == ")" and not closed:
@@ -299,7 +299,7 @@ class _Reader:
                 body.append(child)
         return patterns, body
 
-    def _function_definition(self, node: Node, certain: bool) -> None:
+    def _function_definition(self, node: ShellNode, certain: bool) -> None:
         del certain
         name = next((each for each in node.named_children if each.type == "word"), None)
         self.functions[text_of(name)] = node.named_children[-1]
@@ -320,7 +320,7 @@ class _Reader:
 
     # --- conditions ---
 
-    def _holds(self, node: Node) -> bool | None:
+    def _holds(self, node: ShellNode) -> bool | None:
         """Whether a condition holds; None where only running it would tell."""
         text = text_of(node)
         if text in {"true", ":"}:
@@ -334,7 +334,7 @@ class _Reader:
             return None
         return self._test(node.named_children[0])
 
-    def _test(self, node: Node) -> bool | None:
+    def _test(self, node: ShellNode) -> bool | None:
         if node.type == "unary_expression":
             return self._unary(text_of(node.children[0]), node.named_children[-1])
         if node.type == "parenthesized_expression":
@@ -354,14 +354,14 @@ class _Reader:
             return None
         return _compared(left, operator, right)
 
-    def _pattern(self, node: Node, operator: str) -> str:
+    def _pattern(self, node: ShellNode, operator: str) -> str:
         """A part of what is compared with; what stands in quotes is no pattern."""
         text = one_word(node, self.scope)
         if operator in {"=", "==", "!="} and node.type in {"string", "raw_string"}:
             return re.sub(r"[\[*?]", lambda sign: f"[{sign[0]}]", text)
         return text
 
-    def _unary(self, operator: str, node: Node) -> bool | None:
+    def _unary(self, operator: str, node: ShellNode) -> bool | None:
         if operator == "!":
             inner = self._test(node)
             return None if inner is None else not inner
@@ -375,23 +375,23 @@ class _Reader:
         self.unsure = self.unsure or bool(self.found)  # which may make or delete files
         return tests[operator](path) if operator in tests else None
 
-    def _test_command(self, node: Node, certain: bool) -> bool | None:
+    def _test_command(self, node: ShellNode, certain: bool) -> bool | None:
         del certain
         return self._holds(node)
 
     # --- assignments ---
 
-    def _variable_assignment(self, node: Node, certain: bool) -> None:
+    def _variable_assignment(self, node: ShellNode, certain: bool) -> None:
         name, value = self._assignment(node)
         self._refused(certain, node)
         if name:
             self.scope.assign(name, value)
 
-    def _variable_assignments(self, node: Node, certain: bool) -> None:
+    def _variable_assignments(self, node: ShellNode, certain: bool) -> None:
         for child in node.named_children:
             self._variable_assignment(child, certain)
 
-    def _assignment(self, node: Node) -> tuple[str, str | list[str]]:
+    def _assignment(self, node: ShellNode) -> tuple[str, str | list[str]]:
         target, value = node.named_children[0], node.named_children[-1]
         name = text_of(target)
         if target.type == "subscript":
@@ -413,7 +413,7 @@ class _Reader:
             return [*before, *(new if isinstance(new, list) else [new])]
         return f"{old or ''}{new}"
 
-    def _declaration_command(self, node: Node, certain: bool) -> None:
+    def _declaration_command(self, node: ShellNode, certain: bool) -> None:
         kind = text_of(node.children[0])
         options = [text_of(each) for each in node.named_children if each.type == "word"]
         exported = kind == "export" or any("x" in each for each in options if each.startswith("-"))
@@ -429,7 +429,7 @@ class _Reader:
             if exported:
                 self.scope.exported.add(name)
 
-    def _unset_command(self, node: Node, certain: bool) -> None:
+    def _unset_command(self, node: ShellNode, certain: bool) -> None:
         del certain
         for child in node.named_children:
             self.scope.assign(text_of(child), None)
@@ -437,7 +437,7 @@ class _Reader:
 
     # --- commands ---
 
-    def _redirected_statement(self, node: Node, certain: bool) -> bool | None:
+    def _redirected_statement(self, node: ShellNode, certain: bool) -> bool | None:
         body = next((each for each in node.named_children if each.type == "heredoc_redirect"), None)
         text = None
         if body is not None:
@@ -457,7 +457,7 @@ class _Reader:
                 self.statement(child, certain=certain)
         return answer
 
-    def command(self, node: Node, *, certain: bool, stdin: str | None = None) -> bool | None:
+    def command(self, node: ShellNode, *, certain: bool, stdin: str | None = None) -> bool | None:
         """A simple command: a builtin is done, a function read, all others noted."""
         front: list[str] = []
         words: list[str] = []
@@ -605,7 +605,7 @@ class _Reader:
             self.found.append(Started(("exit", code), (), *where, said=self.said))
         raise _End
 
-    def _refused(self, certain: bool, node: Node) -> None:
+    def _refused(self, certain: bool, node: ShellNode) -> None:
         """`${NAME:?words}` of a variable that is not set ends the script with the words."""
         refused, self.scope.refused = self.scope.refused, None
         if refused is not None and certain:

@@ -13,7 +13,7 @@ from itertools import chain
 from doctor.base.evidence import Place
 from doctor.base.patterns import later
 from doctor.facts.launch import Cut
-from doctor.readers.script.shell_words import Node, text_of
+from doctor.readers.script.shell_words import ShellNode, text_of
 
 #: what may stand between a command and a backslash that joins nothing: redirections, no quotes and no comment
 _BLANK = later(rb"[^'\"#\\]*\\[ \t]+(?:#.*)?")
@@ -24,7 +24,7 @@ _WORDS = frozenset({"command_name", "variable_assignment", "word", "concatenatio
 _HOLDERS = frozenset({"redirected_statement", "pipeline", "list"})
 
 
-def cut_of(node: Node, source: bytes, file: str) -> Cut | None:
+def cut_of(node: ShellNode, source: bytes, file: str) -> Cut | None:
     """Where a command is cut off; None: it is whole."""
     line = node.end_point[0] + 1
     statement = _statement(node)
@@ -38,14 +38,14 @@ def cut_of(node: Node, source: bytes, file: str) -> Cut | None:
     return Cut(Place(file, statement.end_point[0] + 1), "not joined", tuple(lost))
 
 
-def _ends_in_blank(node: Node, source: bytes) -> bool:
+def _ends_in_blank(node: ShellNode, source: bytes) -> bool:
     """Whether a backslash with blanks behind it (and a comment) ends the line that should go on in the next one."""
     line, _, below = source[node.end_byte :].partition(b"\n")
     following = below.partition(b"\n")[0].strip()
     return _BLANK.fullmatch(line.rstrip(b"\r")) is not None and following[:1] not in (b"", b"#")
 
 
-def _statement(node: Node) -> Node:
+def _statement(node: ShellNode) -> ShellNode:
     """The whole of what a command ends: its redirections, and the pipeline or list of which it is the last."""
     while node.parent is not None and node.parent.type in _HOLDERS:
         behind = node.next_named_sibling
@@ -55,9 +55,9 @@ def _statement(node: Node) -> Node:
     return node
 
 
-def _below(statement: Node) -> tuple[list[Node], list[str]]:
+def _below(statement: ShellNode) -> tuple[list[ShellNode], list[str]]:
     """Comments up to the first lines that are lost, and the options in all lines that are."""
-    comments: list[Node] = []
+    comments: list[ShellNode] = []
     lost: list[str] = []
     following = statement.next_sibling
     while following is not None:
@@ -71,7 +71,7 @@ def _below(statement: Node) -> tuple[list[Node], list[str]]:
     return comments, lost
 
 
-def _options(node: Node) -> list[str]:
+def _options(node: ShellNode) -> list[str]:
     """Names of the options that a statement consists of; none where it begins with a program."""
     while node.type in _HOLDERS and node.named_children:
         node = node.named_children[0]

@@ -15,7 +15,7 @@ from typing import Any, Optional, Union
 
 from doctor.base.patterns import later
 
-Node = Any
+ShellNode = Any
 Value = Optional[Union[str, list[str]]]
 
 _UNKNOWN = later(r"\$\(|\$\{|`|\$[A-Za-z_]")
@@ -92,12 +92,12 @@ class ShellScope:
         return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def text_of(node: Node) -> str:
+def text_of(node: ShellNode) -> str:
     """Source text."""
     return node.text.decode("utf-8", "replace") if node is not None else ""
 
 
-def fields(node: Node, scope: ShellScope) -> list[str]:
+def fields(node: ShellNode, scope: ShellScope) -> list[str]:
     """Words that one word of the script becomes."""
     if node.type in {"simple_expansion", "expansion"}:
         value = _expansion(node, scope)
@@ -137,7 +137,7 @@ def _divided(value: str) -> list[str]:
     return [each for each in found if each] if not depth and not marked else [value]
 
 
-def _joined(node: Node, scope: ShellScope) -> list[str]:
+def _joined(node: ShellNode, scope: ShellScope) -> list[str]:
     """`a$B"c"`: an unquoted expansion in it is cut at its blanks, the rest is glued on."""
     found, open_end = [""], False
     for child in node.children:
@@ -153,7 +153,7 @@ def _joined(node: Node, scope: ShellScope) -> list[str]:
     return [each for each in found if each] if len(found) > 1 else found
 
 
-def one_word(node: Node, scope: ShellScope) -> str:
+def one_word(node: ShellNode, scope: ShellScope) -> str:
     """A word as one text, without splitting."""
     kind = node.type
     if kind in {"simple_expansion", "expansion"}:
@@ -177,7 +177,7 @@ def one_word(node: Node, scope: ShellScope) -> str:
     return re.sub(r"\\(.)", lambda match: "" if match[1] == "\n" else match[1], text, flags=re.DOTALL)
 
 
-def _parts(node: Node, scope: ShellScope, left: int, right: int) -> str:
+def _parts(node: ShellNode, scope: ShellScope, left: int, right: int) -> str:
     """Children expanded, what stands between them kept: the grammar leaves spaces and first lines out.
 
     Of blanks between two expansions it makes a part of the second (`"$A $B"`).
@@ -218,7 +218,7 @@ def _braces(text: str) -> list[str]:
     return [f"{match[1]}{each}{match[3]}" for each in items]
 
 
-def _expansion(node: Node, scope: ShellScope) -> str | list[str]:
+def _expansion(node: ShellNode, scope: ShellScope) -> str | list[str]:
     text = text_of(node).lstrip()
     if node.type == "simple_expansion":
         return _value(text[1:], scope)
@@ -269,7 +269,7 @@ def _value(name: str, scope: ShellScope) -> str | list[str]:
     return "" if value is None else value
 
 
-def _element(text: str, subscript: Node, scope: ShellScope) -> str | list[str]:
+def _element(text: str, subscript: ShellNode, scope: ShellScope) -> str | list[str]:
     match = re.fullmatch(r"\$\{(#?)(\w+)\[([^\]]*)\](.*)\}", text, re.DOTALL)
     value = scope.get(match[2]) if match else None
     items = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []

@@ -12,7 +12,7 @@ from doctor.catalogue.nodes.departures import told_apart
 from doctor.catalogue.nodes.hosts import folded
 from doctor.catalogue.problem import ERROR, WARNING
 from doctor.catalogue.words import words_of
-from doctor.facts.cluster import Cluster, Node
+from doctor.facts.cluster import Cluster, ClusterNode
 from doctor.facts.network import Endpoint
 
 TOML = words_of(__name__)
@@ -42,7 +42,7 @@ def master_differs_between_nodes(cluster: Cluster) -> Judgement:
     yield from _unreached(seen)
 
 
-def _master(node: Node) -> Endpoint | None:
+def _master(node: ClusterNode) -> Endpoint | None:
     network = node.value("network")
     master: Endpoint | None = network.endpoint("master") if network is not None else None
     return master
@@ -52,7 +52,7 @@ def _is_loopback(address: str) -> bool:
     return address == "::1" or address.startswith("127.")
 
 
-def _loopback(cluster: Cluster, seen: list[tuple[Node, Endpoint]]) -> Iterator[Finding]:
+def _loopback(cluster: Cluster, seen: list[tuple[ClusterNode, Endpoint]]) -> Iterator[Finding]:
     """Names, for a loopback address that was given is NCC8677/master's; the master may say so of itself."""
     outward = {address for _, each in seen for address in each.addresses if not _is_loopback(address)}
     for name in dict.fromkeys(each.host for _, each in seen):
@@ -77,11 +77,11 @@ def _certainty(cluster: Cluster) -> Confidence:
     return CONFIRMED if any(node.rank == 0 for node in cluster.heard) else LIKELY
 
 
-def _is_first(cluster: Cluster, node: Node) -> bool:
+def _is_first(cluster: Cluster, node: ClusterNode) -> bool:
     return node.rank == 0 or (node.rank is None and node is cluster.heard[0])
 
 
-def _addresses(node: Node) -> set[str]:
+def _addresses(node: ClusterNode) -> set[str]:
     network = node.value("network")
     if network is None:
         return set()
@@ -89,7 +89,7 @@ def _addresses(node: Node) -> set[str]:
     return own | ({node.address} if node.address else set())
 
 
-def _not_first(cluster: Cluster, seen: list[tuple[Node, Endpoint]]) -> Iterator[Finding]:
+def _not_first(cluster: Cluster, seen: list[tuple[ClusterNode, Endpoint]]) -> Iterator[Finding]:
     """Certain only where the address is another node's that was heard, and not rank 0's too (a shared address)."""
     first = next((node for node in cluster.heard if node.rank == 0), None)
     if first is None:
@@ -106,7 +106,7 @@ def _not_first(cluster: Cluster, seen: list[tuple[Node, Endpoint]]) -> Iterator[
             return
 
 
-def _unreached(seen: list[tuple[Node, Endpoint]]) -> Iterator[Finding]:
+def _unreached(seen: list[tuple[ClusterNode, Endpoint]]) -> Iterator[Finding]:
     """A refusal is an answer: nobody listens before the launch."""
     lost = [(node, each) for node, each in seen if getattr(each, "connection", None) in {"timed out", "unreachable"}]
     for name in dict.fromkeys(f"{each.host}:{each.port}" for _, each in lost):
