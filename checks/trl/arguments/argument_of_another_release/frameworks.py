@@ -32,11 +32,17 @@ FREE = ("kwargs", "env", "env_vars", "overrides", "columns", "metadata", "extra"
 #: beginnings of options that a framework hands on, all of a server's
 #: (https://github.com/THUDM/slime/blob/624b824a898ab0ec1fcb4d373004c7f3852bf515/slime/backends/sglang_utils/arguments.py)
 HANDED_ON = {"slime": ("sglang_", "router_")}
+#: frameworks that give the whole command to the parser of another program, too: an option that they no longer declare
+#: is still that program's, as Megatron's optimizer is
+#: (https://github.com/THUDM/slime/blob/624b824a898ab0ec1fcb4d373004c7f3852bf515/slime/backends/megatron_utils/arguments.py)
+OF_ANOTHER_PARSER = frozenset({"slime"})
 #: arguments of TrainingArguments' child for sequences, which LLaMA-Factory takes too
 _OF_SEQUENCES = frozenset({
     "sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config",
 })  # fmt: skip
 _SHORTEST, _NEAR = 6, 0.9
+#: keys that one finding names
+MOST_QUOTED = 5
 _PARSERS = ("USE_MCA", "USE_V1")  # Megatron's arguments through mcore_adapter; those of its second version
 _OTHER_PARSER = "variables have LLaMA-Factory take the arguments of another parser"
 #: what LLaMA-Factory parses without the arguments of a training
@@ -57,20 +63,11 @@ def key_of_framework(
         return
     version = _installed(framework_config.framework, packages)
     severity = ERROR if framework_config.framework in REFUSE else WARNING
+    lacking: dict[tuple[str, str], list[tuple[Observed, str]]] = {}
     for setting, name in _names(framework_config):
         if name in known.keys:
-            lack = known.lacks(name, version) if version else None
-            # what it declares itself since, it took before as an argument of the trainer
-            taken = framework_config.framework == "llamafactory" and _is_trainers(name)
-            if lack is not None and not (lack == "not yet" and taken):
-                first, last = known.keys[name]
-                yield found(
-                    PROBLEM, NOT_YET if lack == "not yet" else GONE, severity=severity, confidence=LIKELY,
-                    where=place_of(setting), evidence=quoted(setting), name=name, version=version,
-                    framework=framework_config.framework, links=(known.source,),
-                    first=known.releases[first] if first < len(known.releases) else "",
-                    last=known.releases[last] if last is not None and last < len(known.releases) else "",
-                )  # fmt: skip
+            if version and (why := _lacks(framework_config.framework, known, name, version)):
+                lacking.setdefault(why, []).append((setting, name))
             continue
         alike = _near(name, known)
         if alike and not name.startswith(HANDED_ON.get(framework_config.framework, ())):
@@ -79,6 +76,29 @@ def key_of_framework(
                 evidence=quoted(setting), name=name, near=alike, framework=framework_config.framework,
                 links=(known.source,), commands=(f"{alike}: {setting.text or setting.value}",),
             )  # fmt: skip
+    for (lack, release), keys in lacking.items():
+        settings, names = zip(*keys, strict=True)
+        yield found(
+            PROBLEM, NOT_YET if lack == "not yet" else GONE, severity=severity, confidence=LIKELY,
+            where=place_of(settings[0]), evidence=quoted(*settings[:MOST_QUOTED]), version=version,
+            framework=framework_config.framework, links=(known.source,), first=release, last=release,
+            names=listing(names[:MOST_QUOTED]), more=max(0, len(names) - MOST_QUOTED),
+        )  # fmt: skip
+
+
+def _lacks(framework: str, known: data.FrameworkKeys, name: str, version: str) -> tuple[str, str] | None:
+    """Whether the installed release has a key "not yet" or no longer, and which release has it; "" for the source."""
+    lack = known.lacks(name, version)
+    if lack is None:
+        return None
+    first, last = known.keys[name]
+    if lack == "not yet":
+        # what it declares itself since, it took before as an argument of the trainer
+        taken = framework == "llamafactory" and _is_trainers(name)
+        return None if taken else (lack, known.releases[first] if first < len(known.releases) else "")
+    if framework in OF_ANOTHER_PARSER:
+        return None
+    return lack, known.releases[last] if last is not None and last < len(known.releases) else ""
 
 
 @check(PROBLEM)
@@ -110,7 +130,7 @@ def argument_of_the_trainer(
             continue
         yield found(
             PROBLEM, NOT_YET if came_later(history, version) else GONE, severity=ERROR, confidence=LIKELY,
-            where=place_of(setting), evidence=quoted(setting), name=name, version=version, framework="transformers",
+            where=place_of(setting), evidence=quoted(setting), names=listing((name,)), more=0, version=version, framework="transformers",
             first=history.first, last=history.last or "", links=(known.source,),
         )  # fmt: skip
 
@@ -124,9 +144,10 @@ def _is_trainers(name: str) -> bool:
 
 
 def _installed(framework: str, packages: Packages | None) -> str | None:
+    """The release that is installed; a checkout states the last one, and has what came since."""
     carried = tuple(each for each in DISTRIBUTIONS[framework] if each != "skyrl")  # its releases are numbered anew
-    versions = (packages.version(each) for each in carried) if packages is not None else ()
-    return next(filter(None, versions), None)
+    installed_as = [packages.distributions.get(each) for each in carried] if packages is not None else []
+    return next((each.version for each in installed_as if each and each.version and not each.editable), None)
 
 
 def _names(config: FrameworkConfig) -> Iterator[tuple[Observed, str]]:
