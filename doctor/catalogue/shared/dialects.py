@@ -39,6 +39,8 @@ class Dialect:
         temperature, top_k, samples, greedy: how answers are sampled; the last two switch sampling on, and off.
         completion: tokens that an answer may have.
         tensor_parallel: GPUs that share one copy of the model in the engine.
+        memory_share: part of a GPU's memory that vLLM takes.
+        teacher: another model that scores the answers by itself, whatever the rest of their group is worth.
         optimizer: its name, or switches that put another one in its place.
         method: settings that name the algorithm, `otherwise` the one that runs where nobody set them, "" where that
             cannot be told.
@@ -57,6 +59,8 @@ class Dialect:
     greedy: tuple[Key, ...] = ()
     completion: tuple[Key, ...] = ()
     tensor_parallel: tuple[Key, ...] = ()
+    memory_share: tuple[Key, ...] = ()
+    teacher: tuple[Key, ...] = ()
     optimizer: tuple[Key, ...] = ()
     method: tuple[str, ...] = field(default_factory=tuple)
     otherwise: str = ""
@@ -67,7 +71,7 @@ class Dialect:
 #: what a setting of a run can mean: the fields of `Dialect` that hold keys
 MEANINGS = (
     "learning_rate", "kl_coef", "group_size", "temperature", "top_k", "samples", "greedy", "completion",
-    "tensor_parallel",
+    "tensor_parallel", "memory_share", "teacher",
 )  # fmt: skip
 
 
@@ -95,6 +99,7 @@ DIALECTS: Mapping[str, Dialect] = {
         top_k=_keys(_ROLLOUT + "top_k"),
         samples=_keys(_ROLLOUT + "do_sample"),
         completion=_keys("data.max_response_length"),
+        memory_share=_keys(_ROLLOUT + "gpu_memory_utilization"),
         method=("algorithm.adv_estimator",),
         otherwise="gae",
         adapter=("actor_rollout_ref.model.lora_rank",),
@@ -111,6 +116,7 @@ DIALECTS: Mapping[str, Dialect] = {
         top_k=_keys("top_k"),
         completion=_keys("max_completion_length"),
         tensor_parallel=_keys("vllm_tensor_parallel_size"),
+        teacher=_keys("teacher_model", "teacher_model_server"),
         method=("rlhf_type",),
         adapter=("tuner_type", "train_type", "sft_type"),
         always=True,
@@ -141,6 +147,7 @@ DIALECTS: Mapping[str, Dialect] = {
         temperature=_keys("rollout.temperature", "temperature"),
         completion=_keys("rollout.max_new_tokens", "generate_max_len"),
         tensor_parallel=_keys("vllm.tensor_parallel_size", "vllm_tensor_parallel_size"),
+        memory_share=_keys("vllm.gpu_memory_utilization", "vllm_gpu_memory_utilization"),
         method=("algo.advantage.estimator", "advantage_estimator"),
         otherwise="gae",
         adapter=("ds.lora.rank", "lora_rank"),
@@ -157,6 +164,7 @@ DIALECTS: Mapping[str, Dialect] = {
         tensor_parallel=_keys(
             "generator.inference_engine.tensor_parallel_size", "generator.inference_engine_tensor_parallel_size"
         ),
+        memory_share=_keys("generator.inference_engine.gpu_memory_utilization", "generator.gpu_memory_utilization"),
         method=(_SKYRL + "advantage_estimator",),
         otherwise="grpo",
         adapter=("trainer.policy.model.lora.rank",),
@@ -171,6 +179,7 @@ DIALECTS: Mapping[str, Dialect] = {
         temperature=_keys("rollout_temperature"),
         top_k=_keys("rollout_top_k"),
         completion=_keys("rollout_max_response_len"),
+        teacher=_keys("use_opd"),
         method=("advantage_estimator",),
         otherwise="grpo",
     ),
@@ -185,6 +194,7 @@ DIALECTS: Mapping[str, Dialect] = {
         top_k=_keys("gconfig.top_k"),
         greedy=_keys("gconfig.greedy"),
         completion=_keys("gconfig.max_new_tokens"),
+        memory_share=_keys("vllm.gpu_memory_utilization"),
         otherwise="ppo",  # what stands below `actor` and `gconfig` is for nothing else
         adapter=("actor.use_lora",),
     ),
@@ -202,6 +212,7 @@ DIALECTS: Mapping[str, Dialect] = {
         top_k=_keys("policy.generation.top_k"),
         completion=_keys("policy.generation.max_new_tokens"),
         tensor_parallel=_keys("policy.generation.vllm_cfg.tensor_parallel_size"),
+        memory_share=_keys("policy.generation.vllm_cfg.gpu_memory_utilization"),
         method=("grpo.adv_estimator.name",),
         adapter=("policy.dtensor_cfg.lora_cfg.enabled", "policy.megatron_cfg.peft.enabled"),
     ),
@@ -212,6 +223,7 @@ DIALECTS: Mapping[str, Dialect] = {
         learning_rate=_keys("optim.lr"),
         temperature=_keys("train.sampling.temperature"),
         completion=_keys("train.sampling.max_completion_tokens"),
+        memory_share=_keys("inference.gpu_memory_utilization"),
         adapter=("model.lora.rank",),
     ),
     # https://github.com/axolotl-ai-cloud/axolotl/tree/067b021c8b87a9e5e380b9173c704cf7340e30f5/src/axolotl/utils/schemas
@@ -224,6 +236,7 @@ DIALECTS: Mapping[str, Dialect] = {
         temperature=_keys("trl.temperature"),
         top_k=_keys("trl.top_k"),
         completion=_keys("trl.max_completion_length"),
+        memory_share=_keys("vllm.gpu_memory_utilization"),
         method=("rl",),
         otherwise="sft",
         adapter=("adapter",),
@@ -236,6 +249,7 @@ DIALECTS: Mapping[str, Dialect] = {
         group_size=_keys("training.grpo.num_generations"),
         temperature=_keys("training.grpo.temperature"),
         completion=_keys("training.grpo.max_completion_length"),
+        memory_share=_keys("training.grpo.vllm_gpu_memory_utilization"),
         method=("training.trainer_type",),
         adapter=("training.use_peft",),
     ),

@@ -55,7 +55,7 @@ class Recipe:
     @property
     def of_groups(self) -> bool:
         """Whether it is known that advantages are differences within the answers to one prompt."""
-        return self.method in OF_GROUPS
+        return self.method in OF_GROUPS and "teacher" not in self.settings
 
 
 def recipe_of(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from doctor.base.evidence import Observed, Place
-from doctor.base.fact import BrokenFile, Context, DoesNotApply, fact
+from doctor.base.fact import BrokenFile, Context, DoesNotApply, Unavailable, fact
 from doctor.base.patterns import later
 from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
@@ -36,6 +36,9 @@ _IMPORTED = {
 }
 _FILE = later(r"\S+\.(?:ya?ml|json|toml)")
 _OVERRIDE = later(r"[+~]{0,2}([A-Za-z_][\w.\-]*)=(.*)", re.DOTALL)
+#: before a file that oumi loads from its repository whenever it starts
+#: (https://github.com/oumi-ai/oumi/blob/d8ed07778d7931565798ad45a859cafb54d4fc58/src/oumi/cli/cli_utils.py)
+_OF_OUMI = "oumi://"
 #: options that name a file of settings, or that say nothing of the training
 _OF_FILES = frozenset({"config", "c", "config_path", "config_name", "config_dir", "cfg", "@"})
 
@@ -46,6 +49,7 @@ def collect(context: Context, launch: Launch) -> FrameworkConfig:
 
     Raises:
         DoesNotApply: the command starts none of these frameworks.
+        Unavailable: the settings are loaded from elsewhere when the framework starts.
 
     """
     folder = launch.folder or str(context.cwd)
@@ -59,6 +63,8 @@ def collect(context: Context, launch: Launch) -> FrameworkConfig:
         name = word.rpartition("=")[2].lstrip("@") if not _OVERRIDE.fullmatch(word) or word.startswith("--") else word
         if not _FILE.fullmatch(name):
             continue
+        if framework == "oumi" and name.lower().startswith(_OF_OUMI):
+            raise Unavailable(f"oumi loads `{name}` from its repository when it starts")
         path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
         if not os.path.isfile(path):  # noqa: PTH113
             absent.append(name)
