@@ -131,7 +131,8 @@ def argument_of_the_trainer(
         yield found(
             PROBLEM, NOT_YET if came_later(history, version) else GONE, severity=ERROR, confidence=LIKELY,
             where=place_of(setting), evidence=quoted(setting), names=listing((name,)), more=0,
-            version=version, framework="transformers", first=history.first, last=history.last or "", links=(known.source,),
+            version=version, framework="transformers", first=history.first, last=history.last or "",
+            links=(known.source,),
         )  # fmt: skip
 
 
