@@ -428,3 +428,26 @@ def test_a_venv_that_a_script_activates_is_the_commands(tmp_path: Path) -> None:
     found = started(tmp_path, "bash run.sh", run_sh="source .venv/bin/activate\npython train.py\n")
     assert found.environment["VIRTUAL_ENV"] == str(tmp_path / ".venv")
     assert found.environment["PATH"].startswith(f"{tmp_path}/.venv/bin:")
+
+
+_SIZED = "N=${N:-8}\npython -m verl.trainer.main_ppo trainer.n_gpus_per_node=$N\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "outer", "shown", "size"),
+    [
+        ("env CUDA_VISIBLE_DEVICES=0,1 bash run.sh", "", {"CUDA_VISIBLE_DEVICES": "0,1"}, 8),
+        ("bash outer.sh", "export CUDA_VISIBLE_DEVICES=0,1\nN=2 bash run.sh\n",
+         {"CUDA_VISIBLE_DEVICES": "0,1", "N": "2"}, 2),
+        ("srun -n1 env CUDA_VISIBLE_DEVICES=0 bash outer.sh", "N=1 bash run.sh\n",
+         {"CUDA_VISIBLE_DEVICES": "0", "N": "1"}, 1),
+        ("env N=4 CUDA_VISIBLE_DEVICES=0 bash outer.sh", "unset CUDA_VISIBLE_DEVICES\nbash run.sh\n", {"N": "4"}, 4),
+        ("env N=4 bash outer.sh", "N=2\nbash run.sh\n", {"N": "2"}, 2),
+    ],
+)  # fmt: skip
+def test_a_script_has_what_the_command_before_it_set(
+    tmp_path: Path, command: str, outer: str, shown: dict[str, str], size: int
+) -> None:
+    found = started(tmp_path, command, run_sh=_SIZED, outer_sh=outer)
+    assert found.environment == shown
+    assert found.argv[-1] == f"trainer.n_gpus_per_node={size}"

@@ -145,7 +145,7 @@ class Opener:
 
     def _of_recipe(self, state: Unwrapped, line: str, path: str, number: int) -> list[Started]:
         """Every line of a recipe is a shell of its own."""
-        scope = ShellScope(self._variables(state), [path], state.folder)
+        scope = _with_given(ShellScope(self._variables(state), [path], state.folder), state)
         try:
             return [replace(each, line=number) for each in commands(line, path, scope, _text)]
         except NoGrammar as exc:
@@ -223,7 +223,8 @@ class Opener:
         told: Mapping[str, str] | None = None,
     ) -> Launch | None:
         """The command of a script; `told`: variables that a scheduler sets, `set_elsewhere`: beginnings of others."""
-        scope = ShellScope({**self._variables(state), **(told or {})}, list(words), state.folder, set_elsewhere)
+        inherited = {**self._variables(state), **(told or {})}
+        scope = _with_given(ShellScope(inherited, list(words), state.folder, set_elsewhere), state)
         if "sbatch" not in state.wrappers:
             state.wrappers.append("bash")
         try:
@@ -260,7 +261,7 @@ class Opener:
         if not started.words or started.stdin is not None:
             return None
         inner = Unwrapped(list(started.words), started.folder)
-        launch = self._again(inner, list(started.words), None)
+        launch = self._again(inner, list(started.words), None, dict(started.environment))
         starts = launch.kind != "unknown" or launch.missing or launch.misspelt or _of_framework(launch)
         if not starts:
             return None
@@ -278,9 +279,17 @@ class Opener:
             made=(*started.made, *launch.made),
         )
 
-    def _again(self, inner: Unwrapped, words: list[str], folder: str | None) -> Launch:
-        environ = {**self._variables(inner)}
+    def _again(
+        self, inner: Unwrapped, words: list[str], folder: str | None, exported: Mapping[str, str] | None = None
+    ) -> Launch:
+        environ = {**self._variables(inner), **(exported or {})}
         return understand(words, folder or inner.folder, Opener(environ, self.depth + 1))
+
+
+def _with_given(scope: ShellScope, state: Unwrapped) -> ShellScope:
+    """The scope, which hands on what the command before it set (`env X=1 bash run.sh`), as long as it keeps it."""
+    scope.values.update(state.environment)
+    return scope
 
 
 def _activated(words: tuple[str, ...], before: tuple[str, ...]) -> tuple[str, ...]:
