@@ -18,6 +18,7 @@ from doctor.base.record import record, replace
 from doctor.catalogue.changes import Ordered, changes_of, program_of
 from doctor.catalogue.finding import Finding, Message, Words
 from doctor.catalogue.settings import number
+from doctor.data import launchers
 from doctor.diagnosis import striking
 from doctor.facts.environment import NAMES, PREFIXES
 
@@ -140,7 +141,9 @@ def _with_options(command: str, situation: Situation) -> str:
     if words[:2] != ("vllm", "serve"):
         return command
     version = situation.versions.get("vllm", "")
-    there = {word.partition("=")[0].lstrip("-").replace("-", "_") for word in words if word.startswith("--")}
+    short = launchers.table("vllm").options
+    named = [word.partition("=")[0] for word in words if word.startswith("-")]
+    there = {short[each].name if each in short else each.lstrip("-").replace("-", "_") for each in named}
     added = []
     for name, text in situation.server_options.items():
         flag = data.vllm_flag(name)

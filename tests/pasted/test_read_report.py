@@ -48,6 +48,26 @@ def test_collect_env_of_torch():
     assert facts["gpus"] == Observed.unseen("torch collect_env shows no NVIDIA GPU", source="torch_collect_env_cpu.txt")
 
 
+@pytest.mark.parametrize(
+    "kept",
+    ["GPU models and configuration: NVIDIA H20", "Nvidia driver version: 550.54.15", "Is CUDA available: True"],
+)
+def test_collect_env_that_somebody_has_shortened(kept: str):
+    """One key that no other report has will do; what is no longer there is not known."""
+    text = f"PyTorch version: 2.6.0+cu124\nPython version: 3.11.9 (64-bit runtime)\n{kept}\n[pip3] trl==0.17.0\n"
+    facts = read_report(text, "x")
+    assert versions(facts) == {"torch": "2.6.0+cu124", "trl": "0.17.0"}
+    assert not facts["packages"].value.complete
+    assert facts["interpreter"].value.version == "3.11.9"
+
+
+@pytest.mark.parametrize(
+    "text", ["PyTorch version: 2.6.0\n", "GPU models and configuration: x\nPython version: 3.11\n"]
+)
+def test_words_that_are_no_collect_env(text: str):
+    assert "packages" not in read_report(text, "x") or read_report(text, "x")["packages"].status != "ok"
+
+
 def test_env_commands():
     common = {"accelerate": "1.15.0", "torch": "2.13.0+cpu"}
     expected = {

@@ -290,3 +290,12 @@ def test_a_server_keeps_what_the_user_gave_it() -> None:
     assert told.commands == (wanted,)
     (told,), _ = reviewed([finding("TRL900", "vllm serve ./m")], Situation(server_options=options))
     assert told.commands == ("vllm serve ./m",)
+
+
+@pytest.mark.parametrize("given", ["-tp 2", "-tp=2", "--tensor_parallel_size 2", "--tensor-parallel-size=2"])
+def test_an_option_that_is_there_in_a_shorter_form_is_not_given_twice(given: str) -> None:
+    situation = Situation(
+        versions={"vllm": "0.8.5"}, serves=True, server_options={"tensor_parallel_size": "2", "quantization": "awq"}
+    )
+    (told,), _ = reviewed([finding("VLL900", f"vllm serve ./m {given} -q awq")], situation)
+    assert told.commands == (f"vllm serve ./m {given} -q awq",)

@@ -19,6 +19,11 @@ _PIP = later(rf"^\s*\[pip3?\]\s+([A-Za-z0-9][\w.-]*)==({VERSION})")
 _CONDA = later(r"^\s*\[conda\]\s+(\S.*)$")
 _VARIABLE = later(r"^\s*([A-Z][A-Za-z0-9_]{2,})=(.*)$")
 _NOTHING = frozenset({"", "N/A", "None", "No CUDA", "Could not collect", "NA"})
+#: keys that no other report has; people shorten what they paste, so that one of them has to do
+_OF_IT_ALONE = frozenset({
+    "CUDA used to build PyTorch", "ROCM used to build PyTorch", "Is CUDA available", "GPU models and configuration",
+    "Nvidia driver version", "cuDNN version", "Is XNNPACK available", "Versions of relevant libraries",
+})  # fmt: skip
 #: vLLM sets these itself on import, so its own report always shows them:
 #: https://github.com/vllm-project/vllm/blob/main/vllm/env_override.py
 _SET_BY_VLLM = frozenset({
@@ -37,7 +42,7 @@ def read(lines: Sequence[str], stated: Stated, whole: Sequence[str]) -> None:
             break
         if match:
             keys.setdefault(match[1], (match[2], number))
-    if "PyTorch version" not in keys or not {"CUDA used to build PyTorch", "Is CUDA available"} & keys.keys():
+    if "PyTorch version" not in keys or not _OF_IT_ALONE & keys.keys():
         return
     vllm = "vLLM Version" in keys
     source = "vLLM collect_env" if vllm else "torch collect_env"
