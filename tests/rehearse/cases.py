@@ -100,6 +100,10 @@ def _public(name: str, finding: str = "", phase: str = "", *, processes: bool = 
     return Case(("torchrun", *words) if processes else words, finding, phase, options, alone=True)
 
 
+def _colleague(name: str, finding: str = "", phase: str = "", *more: str) -> Case:
+    return Case((f"{PROGRAMS}/colleague/{name}.py", SMALL), finding, phase, more, alone=True)
+
+
 def _of_loop(name: str, finding: str = "") -> Case:
     return Case((f"{PROGRAMS}/loops.py", SMALL, name), finding)
 
@@ -186,6 +190,11 @@ WELL = {
     },
     "public-right_zero2_schedule": _public("right_zero2_schedule", processes=True),
     "public-right_zero2_warmup": _public("right_zero2_warmup", processes=True),
+    # as a colleague would write them, one a file
+    **{
+        f"colleague-{each}": _colleague(each)
+        for each in ("right_tool_loop", "right_sorted_judge", "right_loop_resumes", "right_deepspeed_loop")
+    },
     # of earlier releases
     "trl-0.17": Case(_train("right", BASE), beside="trl-0.17"),
     "trl-0.14": Case(_train("right", BASE), beside="trl-0.14"),
@@ -344,4 +353,17 @@ MISTAKES = {
 #: mistakes that nothing catches yet; scored, so that nobody forgets them
 MISSED = {
     "public-reinforce_product_of_means": _public("reinforce_product_of_means", "NUM2455"),
+    # not run so far
+    "colleague-grpo_temperature_on_one_side": _colleague("grpo_temperature_on_one_side", phase="any"),
+    "colleague-ppo_gae_forward": _colleague("ppo_gae_forward", phase="any"),
+    "colleague-sft_collator_cuts_answers": _colleague("sft_collator_cuts_answers", phase="any"),
+    "colleague-loop_eval_stays_on": _colleague("loop_eval_stays_on", phase="any"),
+    "colleague-loop_resume_other_model": _colleague("loop_resume_other_model", phase="any"),
+    "colleague-rloo_reward_sorts": _colleague("rloo_reward_sorts", phase="any"),
+    "colleague-save_callback_merges_adapter": _colleague("save_callback_merges_adapter", phase="any"),
+    "colleague-dpo_pairs_shuffled_apart": _colleague("dpo_pairs_shuffled_apart", phase="any"),
+    "colleague-deepspeed_divides_twice": _colleague("deepspeed_divides_twice", phase="any"),
+    "colleague-tool_loop_trains_output": _colleague("tool_loop_trains_output", phase="any"),
+    "colleague-accelerate_clips_behind_step": _colleague("accelerate_clips_behind_step", phase="any"),
+    "colleague-grpo_penalty_without_gradient": _colleague("grpo_penalty_without_gradient", phase="any"),
 }
