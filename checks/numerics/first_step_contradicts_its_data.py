@@ -24,6 +24,8 @@ _EQUAL = 2e-3
 _MOST_COUNTED = 0.95
 #: ratios that are not 1: their share, of so many at least
 _OFF, _LEAST_RATIOS = 0.5, 8
+#: the share of a batch's rows whose labels a collator may cut off
+_EMPTIED = 0.2
 
 _Entry = Mapping[str, Any]
 
@@ -49,6 +51,8 @@ def of_outputs(entries: Sequence[_Entry], *, shifted: bool = False, padded: bool
     yield from _summed(entries)
     yield from _groups(entries)
     yield from _extents(entries)
+    yield from _divided_twice(entries)
+    yield from _pairs(entries)
 
 
 def _padding(forwards: Sequence[_Entry]) -> Iterator[Finding]:
@@ -147,20 +151,44 @@ def _summed(entries: Sequence[_Entry]) -> Iterator[Finding]:
 def _extents(entries: Sequence[_Entry]) -> Iterator[Finding]:
     """Answers whose first token, whose end or whose prompt is not trained as the rest is."""
     told = [each for entry in entries[:1] for each in entry.get("extents") or ()]
-    rows, prompt, late, open_rows, closed = (
-        sum(each[name] for each in told) for name in ("rows", "prompt", "late", "open", "closed")
+    rows, prompt, late, open_rows, closed, between, inserted = (
+        sum(each.get(name, 0) for each in told)
+        for name in ("rows", "prompt", "late", "open", "closed", "between", "inserted")
     )
     signed = any(each.get("least", 0) < 0 for entry in entries[:1] for each in entry["forwards"])
     for name, count, holds in (
         ("prompt", prompt, signed and prompt >= _SHARE * rows),
         ("late", late, late >= _SHARE * rows),
         ("open", open_rows, not closed),
+        ("inserted", inserted, inserted >= _SHARE * between),
     ):
         if count >= _LEAST_ROWS and holds:
             text = (
-                f"{rows} answers: {prompt} with tokens of the prompt, {late} without the first token, {closed} closed"
+                f"{rows} answers: {prompt} with tokens of the prompt, {late} without the first token, {closed} closed, "
+                f"{inserted} of {between} with tokens between their turns"
             )
             yield found(PROBLEM, TOML[name], confidence=LIKELY, count=count, rows=rows, evidence=_seen(text))
+
+
+def _divided_twice(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Micro-batches whose mean is divided by their number, and is divided by it once more on its way to the step."""
+    for entry in entries[:1]:
+        parts, told = entry.get("divides", 1), [each for each in entry["forwards"] if each.get("tokens")]
+        twice = [each for each in told if each["least"] > 0 and abs(each["total"] * parts**2 - 1) <= _EQUAL]
+        if parts > 1 and len(twice) == len(told) >= _LEAST_ROWS:
+            text = ", ".join(
+                f"{each['tokens']} tokens with a weight of {each['total']:.4g} in all" for each in told[:2]
+            )
+            yield found(PROBLEM, TOML["divided_twice"], parts=parts, square=parts**2, evidence=_seen(text))
+
+
+def _pairs(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Better answers to prompts that no worse answer of the batch has."""
+    for pairs in (entry.get("pairs") for entry in entries[:1]):
+        if pairs and pairs["apart"] >= max(_LEAST_ROWS, _OFF * pairs["pairs"]):
+            text = f"{pairs['pairs']} pairs: {pairs['apart']} better answers to prompts that no worse one has"
+            yield found(PROBLEM, TOML["pairs"], confidence=LIKELY, count=pairs["apart"], rows=pairs["pairs"],
+                        evidence=_seen(text))  # fmt: skip
 
 
 def of_processes(entries: Sequence[_Entry], world: int) -> Finding | None:
@@ -188,7 +216,11 @@ def of_early_step(entry: _Entry) -> Finding:
 
 
 def of_collated(entry: _Entry) -> Finding | None:
-    """Judge a collator whose rows train other tokens when they are collated alone."""
+    """Judge a collator that leaves rows nothing to train, or whose rows train other tokens when they are alone."""
+    emptied, batch = entry.get("emptied", 0), entry.get("batch", 0)
+    if emptied >= max(_LEAST_ROWS, _EMPTIED * batch):
+        text = f"{emptied} of {batch} rows: labels that count before the collator, none behind it"
+        return found(PROBLEM, TOML["emptied"], count=emptied, rows=batch, evidence=_seen(text))
     if entry["differing"] < _LEAST_ROWS or entry["differing"] < _OFF * entry["rows"]:
         return None
     text = f"{entry['differing']} of {entry['rows']} padded rows have other labels alone"

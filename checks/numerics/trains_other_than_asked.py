@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from doctor.base.evidence import Observed
@@ -264,6 +265,26 @@ def of_frozen(entry: Mapping[str, Any]) -> Finding:
     return found(
         PROBLEM, TOML["random"], confidence=LIKELY, groups=_listed(groups),
         evidence=(Observed.quoted("first step", f"frozen and used: {shown}"),),
+    )  # fmt: skip
+
+
+def of_aside(entry: Mapping[str, Any]) -> Finding:
+    """Judge what a save or a callback left of the model, as `doctor.monitors.rehearse.relations.aside` tells it."""
+    change = TOML.phrases("change")[entry["change"]]
+    text = f"{entry['change']}: {entry['count']}, the first one {entry['first']}"
+    return found(
+        PROBLEM, TOML["aside"], count=entry["count"], change=change, first=entry["first"],
+        evidence=(Observed.quoted("behind the last step", text),),
+    )  # fmt: skip
+
+
+def of_unread(entry: Mapping[str, Any]) -> Finding:
+    """Judge names of settings that nothing reads, as `doctor.monitors.rehearse.relations.sampling` tells them."""
+    near = [each for name in entry["names"] for each in get_close_matches(name, entry["known"], 1)]
+    return found(
+        PROBLEM, TOML["unread"], setting=entry["setting"], names=", ".join(f"`{each}`" for each in entry["names"]),
+        near=", ".join(f"`{each}`" for each in near) or None,
+        evidence=(Observed.quoted(entry["setting"], ", ".join(entry["names"])),),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ ZERO = TOML["zero"]
 
 def of_rehearsal(
     moved: Sequence[str], still: int, rates: Sequence[float], steps: int, *, count: int, null: bool = False,
-    used: float | None = None,
+    used: float | None = None, again: bool = False,
 ) -> Finding | None:  # fmt: skip
     """Judge which parameters an update changed.
 
@@ -30,6 +30,7 @@ def of_rehearsal(
         null: the rate was set to 0; else a schedule may just have come there.
         used: the largest rate that any step was made with; None where that was not seen. A warm-up from 0 is above it
             in its second step.
+        again: in the second start of a loop, from what it saved.
 
     """
     if used == 0 and not null and steps > 1 and not count and still:
@@ -40,7 +41,8 @@ def of_rehearsal(
     rate = max(rates)
     if rate > 0 and not null and count == 0 and still:
         evidence = (Observed.quoted("rehearsal", f"{still} parameters compared before and after {steps} steps"),)
-        return found(PROBLEM, STILL, evidence=evidence, steps=steps, rate=f"{rate:.3g}", count=still)
+        message = TOML["resumed"] if again else STILL
+        return found(PROBLEM, message, evidence=evidence, steps=steps, rate=f"{rate:.3g}", count=still)
     if null and (rate if used is None else used) == 0 and count:
         evidence = (Observed.quoted("rehearsal", ", ".join(moved)),)
         return found(PROBLEM, MOVED, evidence=evidence, count=count, parameter=moved[0])

@@ -180,9 +180,11 @@ def _sharing(done: Rehearsed) -> int:
 def _held(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Finding]:
     """What the optimizers of a loop hold and lack, and what is frozen though it is new."""
     headlines = [each.words().headline for each in told]
-    for each in done.of("held")[:1]:
+    for each in (*done.of("held")[:1], *_of_loop(done, "held")):
         yield from trains_other_than_asked.of_held(each, headlines)
     yield from map(trains_other_than_asked.of_frozen, done.of("frozen")[:1])
+    yield from map(trains_other_than_asked.of_aside, done.of("aside")[:1])
+    yield from map(trains_other_than_asked.of_unread, done.of("unread")[:1])
 
 
 def _unmoved(session: Session) -> Iterator[Finding]:
@@ -193,13 +195,22 @@ def _unmoved(session: Session) -> Iterator[Finding]:
     """
     done, wishes = session.rehearsed, session.wishes
     noisy = wishes.scale == "tiny" or wishes.null
-    for each in done.of("moved")[:1] if noisy and not done.without_signal else ():
+    told = done.of("moved")[:1] if noisy and not done.without_signal else []
+    for each in (*told, *_of_loop(done, "moved")):
         if not each.get("skipped"):
             found = weights_do_not_follow_the_rate.of_rehearsal(
                 each["examples"], each["still"], each["rates"], done.steps or wishes.steps,
-                count=each["moved"], null=wishes.null, used=each.get("used"),
+                count=each["moved"], null=wishes.null, used=each.get("used"), again=each not in told,
             )  # fmt: skip
-            yield from [] if found is None else [found]
+            if found is not None:
+                yield found
+                return
+
+
+def _of_loop(done: Rehearsed, kind: str) -> list[Entry]:
+    """The first entry of a kind in the second start of a loop, which goes on from what it has saved by itself."""
+    loop = any(each.get("loop") for each in done.of("trained", resumed=True))
+    return done.of(kind, resumed=True)[:1] if loop else []
 
 
 def _checked(
@@ -284,6 +295,7 @@ def _rewards(done: Rehearsed) -> Iterator[Finding]:
         yield from reward_function_fails_on_answers.of_rehearsal({**each, "usual": seconds, "limit": TRY_S})
         for found in (
             reward_not_repeatable.of_rehearsal(name, place, each["own"], each.get("again") or each["own"]),
+            reward_not_repeatable.of_turned_rows(name, place, each["own"], each.get("turned") or []),
             reward_call_slow.of_rehearsal(name, place, seconds, each["rows"]),
         ):
             yield from [] if found is None else [found]

@@ -28,14 +28,16 @@ def attach(module: Any) -> None:
         _add(self, args, kwargs)
         ratios.generated(self)
         with journal.phase("generation"):
-            return original(self, *args, **kwargs)
+            result = original(self, *args, **kwargs)
+        _answered(args, kwargs, result)
+        return result
 
     module.GenerationMixin.generate = generate
 
 
 @journal.shielded
 def _add(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    ids = kwargs.get("input_ids", args[0] if args else kwargs.get("inputs"))
+    ids = _prompts(args, kwargs)
     config = kwargs.get("generation_config") or getattr(model, "generation_config", None)
     if ids is not None:
         extents.generated(ids, kwargs.get("attention_mask"))
@@ -47,6 +49,15 @@ def _add(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     rows, prompt = ids.shape
     ending = Ending(rows, prompt, int(longest), ends) if settings().tiny else Endless(_all_ends(config, ends))
     kwargs["logits_processor"] = [*(given or []), ending]
+
+
+@journal.shielded
+def _answered(args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    extents.answered(_prompts(args, kwargs), kwargs.get("attention_mask"), result)
+
+
+def _prompts(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return kwargs.get("input_ids", args[0] if args else kwargs.get("inputs"))
 
 
 def _ends(config: Any, model: Any) -> Optional[int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
-from doctor.monitors.rehearse import journal, loop_inventory, moved, outputs
+from doctor.monitors.rehearse import journal, loop_inventory, moved, outputs, saved
 from doctor.monitors.rehearse.relations import accumulating, cleared, frozen, held, margins, ratios
 from doctor.monitors.rehearse.settings import settings
 
@@ -100,10 +100,12 @@ def _stepping(optimizer: Any, *_: Any) -> None:
         moved.remember_of(optimizer)
 
 
-def _parts() -> int:
-    """Micro-batches that a trainer makes a step of; 1 where none drives this process."""
+def _parts() -> Optional[int]:
+    """Micro-batches that a trainer makes a step of; None where none drives this process."""
+    if not Current.training:
+        return None
     asked = getattr(getattr(Current.trainer, "args", None), "gradient_accumulation_steps", 1)
-    return asked if Current.training and isinstance(asked, int) else 1
+    return asked if isinstance(asked, int) else 1
 
 
 def _set_rates(optimizer: Any, rates: list[Any]) -> None:
@@ -127,6 +129,16 @@ def _stepped(optimizer: Any, *_: Any) -> None:
     if made >= moved.wanted(made):
         loop_inventory.forget()
         moved.compare_of(optimizer)
-        journal.write("trained", step=made, saved=[])
-        journal.left_out("save", "loop")
+        _trained(made)
         raise RehearsalOver(_OVER)
+
+
+@journal.shielded
+def _trained(made: int) -> None:
+    """A loop is over: what its own script goes on from is resumed from in a second start."""
+    written = [] if settings().resume else saved.for_a_second_start()
+    journal.write("trained", step=made, saved=written, loop=True)
+    if settings().resume:
+        journal.reached("resume")
+    elif not written:
+        journal.left_out("save", "loop")

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.relations import extents, leaks, ratios, weights
+from doctor.monitors.rehearse.relations import accumulating, extents, leaks, pairs, ratios, weights
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.settings import settings
 
@@ -140,12 +140,12 @@ def _row(torch: Any, gradient: Any, logits: Any) -> tuple[Any, Any, Any]:
     return largest > 0, at.where(hard, torch.full_like(at, -1)), weight.where(hard, torch.zeros_like(weight))
 
 
-def stepping(backwards: int, parts: int = 1) -> None:
+def stepping(backwards: int, parts: Optional[int] = None) -> None:
     """A step is about to be made: tell what was seen, and look no more behind the second one.
 
     Args:
         backwards: backward passes so far.
-        parts: micro-batches that a trainer is to make a step of; 1 where none drives this process.
+        parts: micro-batches that a trainer is to make a step of; None where none drives this process.
 
     """
     if not _Seen.over:
@@ -156,7 +156,7 @@ def stepping(backwards: int, parts: int = 1) -> None:
 
 
 @journal.shielded
-def _tell(backwards: int, parts: int) -> None:
+def _tell(backwards: int, parts: Optional[int]) -> None:
     forwards = [each for each in _Seen.forwards if each.active is not None]
     if not forwards:
         return
@@ -165,7 +165,8 @@ def _tell(backwards: int, parts: int) -> None:
         "outputs", step=_Seen.steps, generated=ratios.Looked.generated, backwards=backwards,
         forwards=[weights.of_forward(each) for each in forwards],
         groups=weights.of_groups(forwards), leak=None if leak is None else leak.measured(),
-        extents=[found for found in map(extents.of_forward, forwards) if found], parts=parts, rows=_rows(forwards),
+        extents=[found for found in map(extents.of_forward, forwards) if found], parts=parts or 1, rows=_rows(forwards),
+        divides=accumulating.divides() if parts is None else parts, pairs=pairs.of_forwards(forwards),
         model_parallel=_model_parallel(),
     )  # fmt: skip
 

@@ -173,6 +173,7 @@ class Tried:
         self._tags = answers.tags_in(texts)
         self._lines = all(answers.on_lines(each, self._tags) for each in prompts)
         tries = [Try("again", self._with(batch, completions), self._until_s)]
+        tries.append(Try("turned", self._with(_turned(batch), completions[::-1]), self._until_s))
         for kind in kinds:
             told = [answers.like(example, text) for example, text in zip(completions, kind.texts)]  # noqa: B905
             tries.append(Try(kind.kind, self._with(batch, told), self._until_s, told))
@@ -235,15 +236,16 @@ class Tried:
 
     @journal.shielded
     def _tell(self, batch: dict[str, Any], mixed: Optional[Try]) -> None:
-        again = next((each for each in self._results if each.kind == "again"), None)
+        again, turned = (next(each for each in self._results if each.kind == kind) for kind in ("again", "turned"))
         journal.write(
             "reward", function=self.name, rows=len(batch["completions"]), own=self._own[:64],
-            again=again and again.values and again.values[:64], column=self._column,
+            again=again.values and again.values[:64], turned=turned.values and turned.values[::-1][:64],
+            column=self._column,
             reads=self._judges(), lines=self._lines, absent=absent(self._function, batch),
             weight=self._weight(), place=_place(self._function), mixed=mixed and mixed.known[:64],
             worked=self._worked, lookup=self._lookup,
             near=[self._finals[0], *(answers.near_of(self._finals[0]) or ())] if self._finals else [],
-            tries={each.kind: each.as_data() for each in self._results if each.kind != "again"},
+            tries={each.kind: each.as_data() for each in self._results[2:]},
         )  # fmt: skip
 
     def _judges(self) -> bool:
@@ -259,6 +261,12 @@ class Tried:
             return float(weights[names.index(self.name)]) if weights is not None else 1.0
         except (ValueError, IndexError, TypeError):
             return 1.0
+
+
+def _turned(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """The same rows from the last to the first."""
+    rows = len(batch["completions"])
+    return {name: each[::-1] if isinstance(each, list) and len(each) == rows else each for name, each in batch.items()}
 
 
 def _places(function: Any) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import settings
@@ -18,6 +18,12 @@ _LOOKED_AT, _EVALUATED = 2000, 8
 _ODD, _USUAL = 2, 0.1
 #: columns that are decoded when they are read
 _MEDIA = ("Image", "Audio", "Video", "Pdf")
+
+
+class Drawn:
+    """How the rows of this process are drawn."""
+
+    longest_first: ClassVar[bool] = False
 
 
 class LongestFirst:
@@ -124,6 +130,7 @@ def _around_sampler(trainer: Any, longest: list[int]) -> None:
         ours = None if made is None else _as_sampler(made, longest)
         return made if ours is None else ours
 
+    Drawn.longest_first = True
     trainer._get_train_sampler = sampler  # noqa: SLF001 - the one place where samplers are made
 
 

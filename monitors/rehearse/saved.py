@@ -1,4 +1,4 @@
-"""What a program saves of weights by itself: files that hold placeholders of size 0 in their place.
+"""What a program saves by itself: that it does, and files of weights that hold placeholders of size 0 in their place.
 
 ZeRO-3 leaves a tensor of size 0 where it has taken a weight apart, and saving such a model by hand writes those.
 https://huggingface.co/docs/transformers/deepspeed#save-model-weights
@@ -8,8 +8,10 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Mapping
-from typing import Any, Optional
+from pathlib import Path
+from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal, outside
 
@@ -17,6 +19,23 @@ from doctor.monitors.rehearse import journal, outside
 _HELD = ("model", "state_dict", "model_state_dict", "weights")
 #: weights of a model, at least, and the share of them that is empty where all were taken apart
 _LEAST, _SHARE = 4, 0.5
+#: what a program calls that goes on from a state it has saved, and what it asks first: whether there is one
+_RESTORES = ("load_state_dict(", "load_state(", "load_checkpoint(")
+_ASKS = ("exists(", "isdir(", "is_dir(", "isfile(", "is_file(", "glob(", "listdir(")
+
+
+class Written:
+    """Files that this process has saved."""
+
+    names: ClassVar[list[str]] = []
+
+
+def for_a_second_start() -> list[str]:
+    """What a loop has saved, where its own script goes on from such files when it finds them."""
+    path = getattr(sys.modules.get("__main__"), "__file__", None)
+    text = Path(path).read_text(encoding="utf-8", errors="replace") if path and Written.names else ""
+    restores = any(each in text for each in _RESTORES) and any(each in text for each in _ASKS)
+    return sorted(set(Written.names)) if restores else []
 
 
 def torch_files(module: Any) -> None:
@@ -47,16 +66,21 @@ def _around(module: Any, name: str, sizes: Any) -> None:
 @journal.shielded
 def _look(sizes: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     given = args[0] if args else next(iter(kwargs.values()), None)
+    path = _path(args[1] if len(args) > 1 else kwargs.get("f", kwargs.get("filename")))
+    if path:
+        Written.names.append(Path(path).name)
     if not isinstance(given, Mapping):
         return
     for each in (given, *(given[name] for name in _HELD if isinstance(given.get(name), Mapping))):
         told = [(str(name), size) for name, one in each.items() if (size := sizes(one)) is not None]
         empty = [name for name, size in told if size == 0]
         if len(told) >= _LEAST and len(empty) >= _SHARE * len(told):
-            place = args[1] if len(args) > 1 else kwargs.get("f", kwargs.get("filename"))
-            path = str(place) if hasattr(place, "__fspath__") or isinstance(place, str) else ""
             journal.once("saved_empty", "saved_empty", path=path, empty=len(empty), of=len(told), first=empty[0])
             return
+
+
+def _path(place: Any) -> str:
+    return str(place) if hasattr(place, "__fspath__") or isinstance(place, str) else ""
 
 
 def _of_tensors(value: Any) -> Optional[int]:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Optional
 from doctor.monitors.rehearse import conversations, journal, memory, moved, rewards, rows, updates
 from doctor.monitors.rehearse.checkpoints import checkpoints, of_the_user
 from doctor.monitors.rehearse.loops import Current, RehearsalOver
+from doctor.monitors.rehearse.relations import aside, sampling
 from doctor.monitors.rehearse.settings import settings
 
 #: methods of a trainer -> phase
@@ -99,6 +100,8 @@ def _prepare(trainer: Any) -> None:
         getattr(trainer, "use_vllm", False) or getattr(trainer.args, "_doctor_engine", False)
     ):
         journal.left_out("weight_update", "no_vllm")
+    aside.watch(trainer)
+    sampling.look(trainer)
     rows.longest_first(trainer)
     rewards.watch(trainer)
     if not settings().resume:

@@ -42,7 +42,7 @@ def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[di
     monkeypatch.setattr(notes, "write", lambda kind, **values: told.append({"kind": kind, **values}))
     monkeypatch.setattr(notes, "once", lambda kind, _, **values: told.append({"kind": kind, **values}))
     monkeypatch.setattr(_Read, "settings", PassSettings(tmp_path, 0))
-    monkeypatch.setattr(extents.Known, "prompts", set())
+    monkeypatch.setattr(extents.Known, "prompts", {})
     monkeypatch.setattr(contracts._Calls, "made", {})
     monkeypatch.setattr(collating._Looked, "done", False)
     fresh: list[tuple[Any, dict[str, Any]]] = [
@@ -112,6 +112,27 @@ def test_texts_that_nobody_generated_are_no_answers() -> None:
     told = forward(lambda row, place: 5 <= place <= LAST[row])
     extents.Known.prompts.clear()
     assert extents.of_forward(told) is None
+
+
+def turns(trained: set[int]) -> Forward:
+    """A question (0, 1), an answer (2, 3), a tool's result (4, 5) and an answer (6, 7), twice."""
+    ids = torch.tensor([[2, 3, 4, 5, 6, 7, 8, END], [2, 3, 9, 5, 6, 7, 10, END]])
+    for start, end in ((2, 4), (6, 8)):
+        extents.generated(ids[:, :start], None)
+        extents.answered(ids[:, :start], None, ids[:, :end])
+    told_row = Forward(ids, None, 0, causal=True, pad=PAD, ends=frozenset({END}))
+    told_row.target = torch.full_like(ids, -1)
+    for place in trained:
+        told_row.target[:, place - 1] = ids[:, place]
+    return told_row
+
+
+def test_of_several_turns_only_what_stands_between_them_is_no_answer() -> None:
+    assert headlines(turns({2, 3, 6, 7})) == []
+    assert headlines(turns({2, 3, 4, 5, 6, 7})) == [
+        "2 of 2 answers train tokens between their turns that nobody generated"
+    ]
+    assert headlines(turns({1, 2, 3, 6, 7})) == ["2 of 2 answers train tokens of their prompt as well"]
 
 
 # packed rows ---------------------------------------------------------------------------------------------------------

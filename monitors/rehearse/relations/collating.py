@@ -15,9 +15,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
+from doctor.monitors.rehearse.rows import Drawn
 from doctor.monitors.rehearse.settings import settings
 
 _ROWS = 8
+#: a label that does not count
+_IGNORED = -100
 
 
 class _Looked:
@@ -84,13 +87,26 @@ def _compare(original: Any, before: tuple[list[Any], Any], batch: Any) -> None:
         return
     _Looked.done = True
     compared = differing = 0
+    emptied = sum(_labelled(row) and all(each == _IGNORED for each in one[1]) for row, one in zip(rows, together))  # noqa: B905
     for row, one in zip(rows, together):  # noqa: B905 - Python 3.9
         alone = _trained(original([row]))
         if alone is None or len(alone) != 1 or alone[0][0] != one[0] or not one[2]:
             continue
         compared += 1
         differing += alone[0][1] != one[1]
-    journal.write("collated", rows=compared, differing=differing)
+    # the longest rows, which a rehearsal draws first, say nothing of the others
+    journal.write(
+        "collated", rows=compared, differing=differing, batch=len(together),
+        emptied=0 if Drawn.longest_first else emptied,
+    )  # fmt: skip
+
+
+def _labelled(row: Any) -> bool:
+    """Whether a row brings labels of its own, some of which count."""
+    labels: Any = row.get("labels") if isinstance(row, Mapping) else None
+    if hasattr(labels, "tolist"):
+        labels = labels.tolist()
+    return isinstance(labels, list) and any(isinstance(each, int) and each != _IGNORED for each in labels)
 
 
 def _trained(batch: Any) -> Optional[list[tuple[list[int], list[int], bool]]]:

@@ -15,6 +15,12 @@ from doctor.monitors.rehearse import journal
 _LEAST_PAIRS = 2
 
 
+class Given:
+    """What the log-sigmoid was last given with a gradient: as many margins as there are pairs."""
+
+    pairs: ClassVar[int] = 0
+
+
 class _Seen:
     #: steps of a loop that had a rate
     steps: ClassVar[int] = 0
@@ -29,8 +35,7 @@ def attach(module: Any) -> None:
 
     @functools.wraps(original)
     def loss(*args: Any, **kwargs: Any) -> Any:
-        if _Seen.steps:
-            _look(kwargs.get("input", args[0] if args else None))
+        _look(kwargs.get("input", args[0] if args else None))
         return original(*args, **kwargs)
 
     module.logsigmoid = loss
@@ -38,7 +43,10 @@ def attach(module: Any) -> None:
 
 @journal.shielded
 def _look(given: Any) -> None:
-    if getattr(given, "requires_grad", False) and given.numel() >= _LEAST_PAIRS:
+    if not getattr(given, "requires_grad", False) or given.numel() < _LEAST_PAIRS:
+        return
+    Given.pairs = int(given.numel())
+    if _Seen.steps:
         _Seen.calls += 1
         _Seen.zero += not bool(given.detach().any())
         if _Seen.zero == _Seen.calls:

@@ -62,10 +62,11 @@ def _wrong_sign(signs: Signs, event: Event, loss: At) -> Iterator[Met]:
         terms = signs.of(loss)
     except CannotTellError:
         return
+    rewarded = {term.sign for term in terms if {LOGP, ADVANTAGE} <= term.factors and KL not in term.factors}
+    if rewarded == {1}:  # of both signs: one of them is of another policy, whatever it is called
+        yield Met("reward_descended", event.call, {"loss": text_of(loss.node) or "loss"})
+        return
     for term in terms:
-        if {LOGP, ADVANTAGE} <= term.factors and term.sign > 0 and KL not in term.factors:
-            yield Met("reward_descended", event.call, {"loss": text_of(loss.node) or "loss"})
-            return
         if KL in term.factors and ADVANTAGE not in term.factors and term.sign < 0:
             yield Met("divergence_rewarded", event.call, {"loss": text_of(loss.node) or "loss"})
             return

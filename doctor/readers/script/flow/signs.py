@@ -127,9 +127,7 @@ class Signs:
         }
         base = node.func.value if method and isinstance(node.func, ast.Attribute) else None
         if name == "detach" and base is not None:
-            return [
-                Term(t.sign, frozenset(OLD if f == LOGP else f for f in t.factors)) for t in self._down(at, base, depth)
-            ]
+            return [_of_old(each) for each in self._down(at, base, depth)]
         if name in {"gather", "index_select", "clone"} and (base is not None or node.args):
             return self._down(at, base if base is not None else node.args[0], depth)
         if name == "where" and len(node.args) == 3:
@@ -168,7 +166,8 @@ class Signs:
             if any(not _is_number(each.node) for each in held):
                 raise CannotTellError
             return [_other()]
-        return self.of(held[0], depth + 1)
+        found = self.of(held[0], depth + 1)
+        return [_of_old(each) for each in found] if _OLD.search(text) else found
 
     def _turned(self, label: str, held: Sequence[At], depth: int) -> int:
         """-1 where what is called an advantage falls with the reward, or a KL is the reference's minus the policy's."""
@@ -245,6 +244,11 @@ def _is_number(node: ast.AST) -> bool:
 
 def _is_one(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _of_old(term: Term) -> Term:
+    """A term whose log probabilities are those of an earlier policy."""
+    return Term(term.sign, frozenset(OLD if each == LOGP else each for each in term.factors))
 
 
 def _other() -> Term:
