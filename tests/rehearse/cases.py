@@ -101,7 +101,9 @@ def _public(name: str, finding: str = "", phase: str = "", *, processes: bool = 
 
 
 def _colleague(name: str, finding: str = "", phase: str = "", *more: str) -> Case:
-    return Case((f"{PROGRAMS}/colleague/{name}.py", SMALL), finding, phase, more, alone=True)
+    words = (f"{PROGRAMS}/colleague/{name}.py", SMALL)
+    several = "deepspeed" in name or name == "accelerate_gathers_on_main"
+    return Case(("torchrun", *words) if several else words, finding, phase, more, alone=True)
 
 
 def _of_loop(name: str, finding: str = "") -> Case:
@@ -348,22 +350,37 @@ MISTAKES = {
     "public-ppo_divergence_added": _public("ppo_divergence_added", "DAT3073/divergence_rewarded"),
     "public-accelerate_loader_left_out": _public("accelerate_loader_left_out", "NUM2455", processes=True),
     "public-value_loss_of_old_values": _public("value_loss_of_old_values", "NUM5191"),
+    # as a colleague would write them, one a file, written before any of them was run
+    "colleague-grpo_temperature_on_one_side": _colleague("grpo_temperature_on_one_side", "NUM2455", "", "--no-resume"),
+    "colleague-sft_collator_cuts_answers": _colleague("sft_collator_cuts_answers", "NUM2455", "", "--no-resume"),
+    "colleague-loop_eval_stays_on": _colleague(
+        "loop_eval_stays_on", "DAT3073/evaluation_mode_stays", "", "--no-resume"
+    ),
+    "colleague-loop_resume_other_model": _colleague("loop_resume_other_model", "RLX4202"),
+    "colleague-rloo_reward_sorts": _colleague("rloo_reward_sorts", "RLX1239", "", "--no-resume"),
+    "colleague-save_callback_merges_adapter": _colleague("save_callback_merges_adapter", "NUM5191", "", "--no-resume"),
+    "colleague-dpo_pairs_shuffled_apart": _colleague("dpo_pairs_shuffled_apart", "NUM2455", "", "--no-resume"),
+    "colleague-deepspeed_divides_twice": _colleague("deepspeed_divides_twice", "NUM2455", "", "--no-resume"),
+    "colleague-tool_loop_trains_output": _colleague("tool_loop_trains_output", "NUM2455", "", "--no-resume"),
+    "colleague-accelerate_clips_behind_step": _colleague(
+        "accelerate_clips_behind_step", "DAT3073/clipped_after_step", "", "--no-resume"
+    ),
 }
 
 #: mistakes that nothing catches yet; scored, so that nobody forgets them
 MISSED = {
     "public-reinforce_product_of_means": _public("reinforce_product_of_means", "NUM2455"),
+    "colleague-ppo_gae_forward": _colleague("ppo_gae_forward", "NUM2455", "", "--no-resume"),
+    "colleague-grpo_penalty_without_gradient": _colleague(
+        "grpo_penalty_without_gradient", "NUM2455", "", "--no-resume"
+    ),
     # not run so far
-    "colleague-grpo_temperature_on_one_side": _colleague("grpo_temperature_on_one_side", phase="any"),
-    "colleague-ppo_gae_forward": _colleague("ppo_gae_forward", phase="any"),
-    "colleague-sft_collator_cuts_answers": _colleague("sft_collator_cuts_answers", phase="any"),
-    "colleague-loop_eval_stays_on": _colleague("loop_eval_stays_on", phase="any"),
-    "colleague-loop_resume_other_model": _colleague("loop_resume_other_model", phase="any"),
-    "colleague-rloo_reward_sorts": _colleague("rloo_reward_sorts", phase="any"),
-    "colleague-save_callback_merges_adapter": _colleague("save_callback_merges_adapter", phase="any"),
-    "colleague-dpo_pairs_shuffled_apart": _colleague("dpo_pairs_shuffled_apart", phase="any"),
-    "colleague-deepspeed_divides_twice": _colleague("deepspeed_divides_twice", phase="any"),
-    "colleague-tool_loop_trains_output": _colleague("tool_loop_trains_output", phase="any"),
-    "colleague-accelerate_clips_behind_step": _colleague("accelerate_clips_behind_step", phase="any"),
-    "colleague-grpo_penalty_without_gradient": _colleague("grpo_penalty_without_gradient", phase="any"),
+    "colleague-accelerate_gathers_on_main": _colleague("accelerate_gathers_on_main", phase="any"),
+    "colleague-sft_decay_moves_old_rows": _colleague("sft_decay_moves_old_rows", phase="any"),
+    "colleague-loop_resume_repeats_rows": _colleague("loop_resume_repeats_rows", phase="any"),
+    "colleague-grpo_generation_name_misspelt": _colleague("grpo_generation_name_misspelt", phase="any"),
+    "colleague-callback_switches_adapter_off": _colleague("callback_switches_adapter_off", phase="any"),
+    "colleague-grpo_advantages_transposed": _colleague("grpo_advantages_transposed", phase="any"),
+    "colleague-trainer_teacher_trains": _colleague("trainer_teacher_trains", phase="any"),
+    "colleague-rloo_baseline_of_batch": _colleague("rloo_baseline_of_batch", phase="any"),
 }
