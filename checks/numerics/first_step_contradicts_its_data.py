@@ -24,6 +24,10 @@ _EQUAL = 2e-3
 _MOST_COUNTED = 0.95
 #: ratios that are not 1: their share, of so many at least
 _OFF, _LEAST_RATIOS = 0.5, 8
+#: steps of a first start that must have other rows
+_STEPS = 2
+#: the share of pairs of answers whose order must be that of their rewards
+_FOLLOW = 0.75
 #: the share of a batch's rows whose labels a collator may cut off
 _EMPTIED = 0.2
 
@@ -53,6 +57,7 @@ def of_outputs(entries: Sequence[_Entry], *, shifted: bool = False, padded: bool
     yield from _extents(entries)
     yield from _divided_twice(entries)
     yield from _pairs(entries)
+    yield from _ranked(entries)
 
 
 def _padding(forwards: Sequence[_Entry]) -> Iterator[Finding]:
@@ -191,6 +196,23 @@ def _pairs(entries: Sequence[_Entry]) -> Iterator[Finding]:
                         evidence=_seen(text))  # fmt: skip
 
 
+def _ranked(entries: Sequence[_Entry]) -> Iterator[Finding]:
+    """Answers that earned different rewards: all have one weight, or the better ones are not those that rise."""
+    told = [entry["ranked"] for entry in entries if entry.get("ranked")]
+    if told and all(each["alike"] for each in told):
+        text = f"{told[0]['rows']} rows of one weight, while `{told[0]['name']}` differs"
+        yield found(PROBLEM, TOML["one_weight"], confidence=LIKELY, rows=told[0]["rows"], name=told[0]["name"],
+                    evidence=_seen(text))  # fmt: skip
+        return
+    if any(entry.get("groups") for entry in entries[:1]):
+        return  # why they are not is known
+    for each in (entry.get("ranked") for entry in entries[:1]):
+        if each and each["pairs"] >= _LEAST and each["follow"] < _FOLLOW * each["pairs"]:
+            text = f"`{each['name']}`: {each['follow']} of {each['pairs']} pairs in the order of their weights"
+            yield found(PROBLEM, TOML["unranked"], confidence=LIKELY, count=each["pairs"] - each["follow"],
+                        pairs=each["pairs"], name=each["name"], evidence=_seen(text))  # fmt: skip
+
+
 def of_processes(entries: Sequence[_Entry], world: int) -> Finding | None:
     """Judge whether all processes train on the same rows.
 
@@ -207,6 +229,21 @@ def of_processes(entries: Sequence[_Entry], world: int) -> Finding | None:
         return None
     text = f"{len(told)} steps: the same tokens in all {world} processes"
     return found(PROBLEM, TOML["same_rows"], confidence=LIKELY, world=world, evidence=_seen(text))
+
+
+def of_rows_again(first: Sequence[_Entry], again: Sequence[_Entry]) -> Finding | None:
+    """Judge the first rows of a loop that goes on from what it saved.
+
+    Args:
+        first: of the journal of the first start, as in `of_outputs`; its steps have other rows from each other.
+        again: of the second start, with `rows` (a digest of the tokens of its first forward).
+
+    """
+    steps = [each.get("first") for each in first]
+    if not again or len(steps) < _STEPS or len(set(steps)) < len(steps) or again[0]["rows"] != steps[0]:
+        return None
+    text = f"the first batch of both starts is the same, behind {len(steps)} steps with other batches"
+    return found(PROBLEM, TOML["rows_again"], confidence=LIKELY, evidence=_seen(text))
 
 
 def of_early_step(entry: _Entry) -> Finding:

@@ -167,6 +167,9 @@ def _contradictions(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Findin
         yield from (each for each in found if each is not None)
     yield from map(judge.of_contract, done.of("contract")[:2])
     yield from map(judge.of_early_step, done.of("early_step")[:1])
+    goes_on = _of_loop(done, "first_rows") if done.of("trained", resumed=True) else []
+    repeated = judge.of_rows_again(done.of("outputs"), goes_on)
+    yield from [] if repeated is None else [repeated]
     same = judge.of_processes(done.of("outputs"), _sharing(done))
     yield from [] if same is None else [same]
 

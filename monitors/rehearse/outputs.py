@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal
-from doctor.monitors.rehearse.relations import accumulating, extents, leaks, pairs, ratios, weights
+from doctor.monitors.rehearse.relations import accumulating, extents, leaks, pairs, ranked, ratios, weights
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.settings import settings
 
@@ -48,6 +48,8 @@ def attach(module: Any) -> None:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         original = base.__call__  # the inventory of a loop puts another one there, and takes it away
         if _Seen.over or _Seen.depth or settings().resume:
+            if not _Seen.depth:
+                _again(args, kwargs)
             return original(self, *args, **kwargs)
         _Seen.depth += 1
         try:
@@ -85,6 +87,15 @@ def _called(model: Any, args: Any, kwargs: Mapping[str, Any], output: Any) -> No
     _Seen.forwards.append(seen)
     if logits and _Seen.leak is None:
         _Seen.leak = leaks.of_call(model, args, kwargs, seen)
+
+
+@journal.shielded
+def _again(args: Any, kwargs: Mapping[str, Any]) -> None:
+    """Note the first rows that a second start trains."""
+    ids = kwargs.get("input_ids", args[0] if args else None)
+    torch: Any = sys.modules["torch"]
+    if settings().resume and torch.is_grad_enabled() and getattr(ids, "ndim", 0) == 2:
+        journal.once("first_rows", "first_rows", rows=_digest([ids.tolist()]))
 
 
 def _special(model: Any) -> tuple[Optional[int], frozenset[int]]:
@@ -165,15 +176,17 @@ def _tell(backwards: int, parts: Optional[int]) -> None:
         "outputs", step=_Seen.steps, generated=ratios.Looked.generated, backwards=backwards,
         forwards=[weights.of_forward(each) for each in forwards],
         groups=weights.of_groups(forwards), leak=None if leak is None else leak.measured(),
-        extents=[found for found in map(extents.of_forward, forwards) if found], parts=parts or 1, rows=_rows(forwards),
+        extents=[found for found in map(extents.of_forward, forwards) if found], parts=parts or 1,
+        rows=_digest([each.ids.tolist() for each in forwards]), first=_digest([forwards[0].ids.tolist()]),
         divides=accumulating.divides() if parts is None else parts, pairs=pairs.of_forwards(forwards),
+        ranked=None if parts is not None else ranked.of_forwards(forwards),
         model_parallel=_model_parallel(),
     )  # fmt: skip
 
 
-def _rows(forwards: list[Forward]) -> str:
+def _digest(rows: Any) -> str:
     """A digest of the tokens of a step, which is another one where the rows are."""
-    return hashlib.sha256(repr([each.ids.tolist() for each in forwards]).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(rows).encode()).hexdigest()[:16]
 
 
 def _model_parallel() -> bool:

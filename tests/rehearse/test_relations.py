@@ -14,7 +14,17 @@ from doctor.checks.numerics import trains_other_than_asked as asked
 from doctor.checks.rl import reward_not_repeatable as repeatable
 from doctor.monitors.rehearse import journal as notes
 from doctor.monitors.rehearse import rows, saved
-from doctor.monitors.rehearse.relations import accumulating, aside, collating, margins, pairs, ratios, sampling
+from doctor.monitors.rehearse.relations import (
+    accumulating,
+    aside,
+    collating,
+    extents,
+    margins,
+    pairs,
+    ranked,
+    ratios,
+    sampling,
+)
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.settings import PassSettings, _Read
 
@@ -33,6 +43,8 @@ def journal(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> list[dict[str, An
     monkeypatch.setattr(rows.Drawn, "longest_first", False)
     monkeypatch.setattr(ratios.Looked, "generated", False)
     monkeypatch.setattr(margins.Given, "pairs", 0)
+    monkeypatch.setattr(extents.Known, "prompts", {})
+    monkeypatch.setattr(extents.Known, "order", [])
     return told
 
 
@@ -65,7 +77,7 @@ def test_answers_of_a_pair_belong_to_one_prompt(
 ) -> None:
     monkeypatch.setattr(margins.Given, "pairs", given)
     monkeypatch.setattr(ratios.Looked, "generated", generated)
-    entry = {"forwards": [], "pairs": pairs.of_forwards([answers(PROMPTS, 1.0), answers(worse, -1.0)])}
+    entry: dict[str, Any] = {"forwards": [], "pairs": pairs.of_forwards([answers(PROMPTS, 1.0), answers(worse, -1.0)])}
     assert len(list(judge._pairs([entry]))) == count
 
 
@@ -157,6 +169,51 @@ def test_a_save_leaves_the_model_as_it_was(journal: list[dict[str, Any]], change
         assert all(asked.of_aside(each).words(language).headline for language in ("en", "zh"))
 
 
+# rewards and weights -------------------------------------------------------------------------------------------------
+
+
+def measured(
+    shares: Sequence[float], rewards: Any, *, prompts: Sequence[Sequence[int]] = (), shuffled: bool = False
+) -> list[str]:
+    """What is told of answers to two prompts whose weights are these, in a frame that holds these rewards."""
+    told = answers(prompts or [[1, 2, 3]] * 4 + [[1, 2, 4]] * 4, 1.0)
+    told.ids[:, 3] = told.target[:, 2] = torch.arange(20, 28)  # each answer is another one
+    rows = told.ids.flip(0) if shuffled else told.ids
+    extents.Known.prompts.clear()
+    extents.Known.order.clear()
+    extents.generated(rows[:, :3], None)
+    extents.answered(rows[:, :3], None, rows)
+    told.weight = told.weight * torch.tensor(list(shares))[:, None]
+    assert rewards is not None
+    entries: list[dict[str, Any]] = [{"forwards": [], "ranked": ranked.of_forwards([told])}] * 2
+    return [each.words().headline for each in judge._ranked(entries)]
+
+
+REWARDS = [0.1, 0.4, 0.2, 0.3, 0.6, 0.5, 0.8, 0.7]
+CENTRED = [-0.15, 0.15, -0.05, 0.05, -0.05, -0.15, 0.15, 0.05]
+
+
+def test_answers_that_earn_more_become_more_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratios.Looked, "generated", True)
+    earned = torch.tensor(REWARDS)
+    assert measured(CENTRED, earned) == []
+    assert measured([-each for each in CENTRED], REWARDS, shuffled=True) == []  # whose reward is whose is not known
+    assert measured([-each for each in CENTRED], REWARDS) == [
+        "In 12 of 12 pairs of answers to one prompt the answer with the higher `rewards` gains less"
+    ]
+    assert measured([0.3] * 8, earned) == [
+        "All 8 answers have the same weight in the loss, though `rewards` differs between them"
+    ]
+    assert measured([0.3] * 8, torch.zeros(8)) == []  # all of them earned the same
+    assert measured([-each for each in CENTRED], REWARDS[:7]) == []  # of other rows
+    alone = [[1, 2, each] for each in range(3, 11)]
+    assert measured([-each for each in CENTRED], earned, prompts=alone) == []  # each with a baseline of its own
+    assert measured([0.3] * 8, earned, prompts=alone) != []
+    assert measured([1.25] * 8, earned) == []  # the mean over texts that were chosen
+    monkeypatch.setattr(ratios.Looked, "generated", False)
+    assert measured([-each for each in CENTRED], earned) == []
+
+
 # rows ----------------------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +260,14 @@ def test_settings_that_generation_does_not_know_are_told(
         [f"`generation_kwargs` names {names}, which generation does not know"] if names else []
     )
     assert all("`temperature`" in each.explanation for each in told)
+
+
+@pytest.mark.parametrize(("steps", "again", "count"), [
+    (["a", "b"], ["a"], 1), (["a", "b"], ["c"], 0), (["a", "a"], ["a"], 0), (["a"], ["a"], 0), (["a", "b"], [], 0),
+])  # fmt: skip
+def test_a_loop_that_begins_with_its_first_rows_again_is_told(steps: list[str], again: list[str], count: int) -> None:
+    found = judge.of_rows_again([{"first": each} for each in steps], [{"rows": each} for each in again])
+    assert (found is not None) == bool(count)
 
 
 @pytest.mark.parametrize(("text", "count"), [

@@ -24,6 +24,8 @@ class Known:
     """Prompts of this process without padding, each with the rows that were generated from it."""
 
     prompts: ClassVar[dict[tuple[int, ...], set[tuple[int, ...]]]] = {}
+    #: the generated rows in the order in which they came
+    order: ClassVar[list[tuple[int, ...]]] = []
 
 
 @journal.shielded
@@ -46,6 +48,8 @@ def answered(ids: Any, mask: Any, result: Any) -> None:
         known = Known.prompts.get(prompt)
         if known is not None and len(known) < _ANSWERS and row.shape[0] > width:
             known.add(prompt + tuple(row[width:].tolist()))
+            if len(Known.order) < _MOST:
+                Known.order.append(prompt + tuple(row[width:].tolist()))
 
 
 def _prompts(ids: Any, mask: Any) -> list[tuple[int, ...]]:
@@ -84,6 +88,20 @@ def of_forward(seen: Forward) -> Optional[dict[str, int]]:
         found["between"] += bool(between)
         found["inserted"] += not trained.isdisjoint(between)
     return found if found["rows"] else None
+
+
+def in_order(seen: Forward) -> bool:
+    """Whether the rows of a forward stand in the order in which they were generated, none shuffled or encoded anew."""
+    last = -1
+    for row, ids in enumerate(seen.ids.tolist()):
+        _, written = _written(seen, row, ids)
+        tokens = tuple(ids) if seen.mask is None else tuple(each for at, each in enumerate(ids) if seen.mask[row, at])
+        answers = enumerate(Known.order[last + 1 :], last + 1)
+        found = next((at for at, each in answers if each[: len(tokens)] == tokens[: len(each)]), None)
+        if not written or found is None:
+            return False
+        last = found
+    return True
 
 
 def _written(seen: Forward, row: int, ids: list[int]) -> tuple[Optional[int], list[int]]:

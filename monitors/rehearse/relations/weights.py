@@ -89,7 +89,7 @@ def of_groups(forwards: Sequence[Forward]) -> Optional[dict[str, Any]]:
     for seen in forwards:
         if seen.target is None or not bool((seen.weight < 0).any()) or not bool((seen.weight > 0).any()):
             continue
-        groups = _prompts(seen)
+        groups = prompts(seen)
         sizes = {len(each) for each in groups}
         if len(groups) < _LEAST_GROUPS or len(sizes) != 1 or min(sizes) < _LEAST_OF_GROUP:
             continue
@@ -109,7 +109,7 @@ def _mean(seen: Forward) -> Any:
     return seen.weight.sum(1) / (seen.target >= 0).sum(1).clamp(min=1)
 
 
-def _prompts(seen: Forward) -> list[list[int]]:
+def prompts(seen: Forward) -> list[list[int]]:
     """Rows of the same prompt."""
     found: dict[tuple[int, ...], list[int]] = {}
     for at, (ids, hard) in enumerate(zip(seen.ids, seen.target >= 0)):  # noqa: B905 - Python 3.9
