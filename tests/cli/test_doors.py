@@ -60,6 +60,15 @@ def test_a_report_in_brief_is_bounded_and_counts_what_it_leaves_out(tmp_path: Pa
     assert len(json.dumps(brief)) < 60_000
 
 
+def test_what_a_user_ignores_is_nothing_that_could_not_be_judged(tmp_path: Path) -> None:
+    report = json.loads(run_doctor("check", "--format", "json", cwd=tmp_path).stdout)
+    skipped = [{"id": "GPU001", "reason": "ignored", "ignored": True}, {"id": "GPU002", "reason": "no driver"}]
+    brief = brief_of({**report, "skipped": skipped})
+    assert brief["summary"]["not_judged"] == 1
+    assert "ignored" not in json.dumps(brief["not_judged"])
+    assert "no driver" in json.dumps(brief["not_judged"])
+
+
 def test_brief_is_a_form_of_json_alone(tmp_path: Path) -> None:
     done = run_doctor("check", "--brief", cwd=tmp_path)
     assert done.returncode == 2

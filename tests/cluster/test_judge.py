@@ -16,7 +16,7 @@ from doctor.base.fact import Context
 from doctor.catalogue.finding import Finding, Message, Where, Words, found
 from doctor.catalogue.problem import ERROR, Problem
 from doctor.cluster.alike import Alike
-from doctor.diagnosis.diagnose import Patient, diagnose
+from doctor.diagnosis.diagnose import Patient, _cluster, diagnose
 from doctor.diagnosis.nodes.joined import joined_findings
 from doctor.diagnosis.report import as_dict
 from doctor.diagnosis.schema import REPORT
@@ -49,6 +49,16 @@ def gathered(files: list[dict[str, Any]], **more: Any) -> Cluster:
     alike = Alike()
     nodes = [ClusterNode(each["host"], facts=alike.states(json.dumps(each, indent=1), Path("x"))) for each in files]
     return Cluster("folder", tuple(nodes), **more)
+
+
+def test_files_of_one_host_name_are_nodes_of_their_own() -> None:
+    patients = [
+        Patient({}, "a.json", "gpu"),
+        Patient({}, "b.json", "gpu"),
+        Patient({}, "c.json"),
+        Patient({}, host="gpu"),
+    ]
+    assert [each.name for each in _cluster(patients).nodes] == ["gpu", "gpu-2", "c.json", "gpu-3"]
 
 
 def judged(cluster: Cluster, *argv: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from doctor.cli.postmortem import command
 from doctor.diagnosis.report import as_dict
+from doctor.logs.failures.ends import end_of
 from doctor.logs.gathered import LogNotReadable
 from doctor.logs.postmortem import examine
 from doctor.logs.read.layouts import NoLogs
@@ -38,6 +39,13 @@ def test_a_run_whose_end_is_in_the_log_is_healthy(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(WELL)
     (tmp_path / "stderr.log").write_text("")
     assert verdict(tmp_path / "train.log") == verdict(tmp_path) == "healthy"
+
+
+def test_the_end_that_a_program_says_in_its_last_line_is_named_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(f"starting training with transformers\n{STEPS}Training completed.\n")
+    result = examine([str(tmp_path / "train.log")], prepared=PREPARED)
+    assert end_of(result.case) == "train.log:7"
+    assert result.diagnosis.verdict == "healthy"
 
 
 @pytest.mark.parametrize(
