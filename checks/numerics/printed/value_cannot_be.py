@@ -9,6 +9,7 @@ from doctor.base.patterns import later
 from doctor.catalogue.courses import Courses
 from doctor.catalogue.finding import LIKELY, Finding, Where, found
 from doctor.catalogue.words import words_of
+from doctor.checks.numerics.printed import _levels as levels
 from doctor.checks.numerics.printed._groups import Group, groups, rewards_without_a_token
 
 TOML = words_of(__name__)
@@ -28,9 +29,8 @@ def of_quoted(courses: Courses) -> Optional[Finding]:
     """What a few lines show that their own numbers rule out."""
     if not courses.excerpt:
         return None
-    return (
-        _of_groups(courses) or _without_token(courses) or _of_weights(courses) or _summed(courses) or _balanced(courses)
-    )
+    tried = (_of_groups, _without_token, _of_weights, _summed, _balanced, _by_levels)
+    return next((told for each in tried if (told := each(courses)) is not None), None)
 
 
 # advantages -----------------------------------------------------------------------------------------------------------
@@ -162,3 +162,34 @@ def _balanced(courses: Courses) -> Optional[Finding]:
         PROBLEM, TOML["balance"], confidence=LIKELY, name=told[0]["name"], first=f"{values[0]:.3g}",
         value=f"{values[-1]:.3g}", sigmoid="sigmoid" in courses.words.lower(),
     )  # fmt: skip
+
+
+# levels ---------------------------------------------------------------------------------------------------------------
+
+
+def _by_levels(courses: Courses) -> Optional[Finding]:
+    """What a level alone rules out."""
+    if (out := levels.outside(courses)) is not None:
+        bounds = {"low": f"{out.low:g}", "high": f"{out.high:g}"}
+        parts = str(out.parts) if out.parts else ""
+        return found(
+            PROBLEM, TOML["clamped"], confidence=LIKELY, name=out.name, value=f"{out.value:.3g}", parts=parts, **bounds
+        )
+    if (one := levels.of_one_row(courses)) is not None:
+        return found(PROBLEM, TOML["one_row"], confidence=LIKELY, name=one.name, rows=one.rows, ranks=one.ranks)
+    if (sized := levels.unscaled(courses)) is not None:
+        return found(PROBLEM, TOML["unscaled"], confidence=LIKELY, norm=f"{sized[0]:.3g}", loss=f"{sized[1]:.3g}")
+    if (passed := levels.vacuous(courses)) is not None:
+        return found(
+            PROBLEM,
+            TOML["vacuous"],
+            confidence=LIKELY,
+            what=passed.what,
+            error=passed.error,
+            tolerance=passed.tolerance,
+        )
+    if (same := levels.alike(courses)) is not None:
+        return found(
+            PROBLEM, TOML["alike"], confidence=LIKELY, one=same[0], other=same[1], rate="yes" if same[2] else ""
+        )
+    return None

@@ -29,7 +29,7 @@ MATRICES, OTHER_SHAPE = TOML["matrices_fit_times"], TOML["another_shape"]
 WHOLE = TOML["whole_and_share"]
 _CASES = (
     MATRICES, SIZES, TOML["tensor_viewed_shape"], TOML["tensor_become_numpy"],
-    TOML["operation_fractions_got"], TOML["another_shape"],
+    TOML["operation_fractions_got"], TOML["another_shape"], TOML["concatenated"],
 )  # fmt: skip
 
 ATTENTION = TOML["of_attention"]
@@ -98,10 +98,20 @@ def explain(hits: Hits) -> Optional[Finding]:
 
 
 def of_share(share: Share, where: Where, evidence: tuple[Observed, ...]) -> Finding:
-    """A whole and a share in the words of any exception; asked by `doctor.logs.failures.layouts`."""
+    """A whole and a share in the words of any exception; asked by `doctor.logs.failures.beside`."""
     return found(
         PROBLEM, WHOLE, where=where, evidence=evidence, confidence=LIKELY, short=share.short, long=share.long,
         **_split(share.split, {}),
+    )  # fmt: skip
+
+
+def of_elements(
+    shapes: tuple[str, str], settings: tuple[str, ...], where: Where, evidence: tuple[Observed, ...]
+) -> Finding:
+    """Two shapes with the same number of elements; asked by `doctor.logs.failures.beside`."""
+    return found(
+        PROBLEM, TOML["same_elements"], where=where, evidence=evidence, confidence=LIKELY, one=shapes[0],
+        two=shapes[1], settings=", ".join(f"`{each}`" for each in settings),
     )  # fmt: skip
 
 

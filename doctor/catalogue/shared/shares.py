@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import NamedTuple
 
 from doctor.base.patterns import later
@@ -22,6 +23,7 @@ class Split(NamedTuple):
 
 
 #: a shape as messages write it: `(1024, 2048)`, `torch.Size([4096, 512])`
+_MATRIX = 2  # dimensions
 _SHAPE = later(r"[(\[](?P<sizes>\d{1,9}(?:, ?\d{1,9}){0,4}),?[)\]]")
 
 
@@ -48,10 +50,24 @@ def share_in(message: str, settings: Mapping[str, object]) -> Share | None:
 
 def unequal_in(message: str) -> list[tuple[int, int]]:
     """The sizes in which two shapes differ, where a message tells of two of the same number of dimensions."""
-    shapes = [[int(each) for each in match["sizes"].split(",")] for match in _SHAPE.finditer(message)]
+    shapes = _shapes_in(message)
     if len(shapes) != len(("one", "two")) or len(shapes[0]) != len(shapes[1]):
         return []
     return [(one, two) for one, two in zip(*shapes, strict=True) if one != two]
+
+
+def same_elements(message: str) -> tuple[str, str] | None:
+    """The two shapes of a message that hold equally many elements in another layout; None where they do not."""
+    shapes = _shapes_in(message)
+    if len(shapes) != len(("one", "two")) or shapes[0] == shapes[1] or max(map(len, shapes)) < _MATRIX:
+        return None
+    if prod(shapes[0]) != prod(shapes[1]) or min(map(max, shapes)) < LEAST_SHARE:
+        return None
+    return ", ".join(map(str, shapes[0])), ", ".join(map(str, shapes[1]))
+
+
+def _shapes_in(message: str) -> list[list[int]]:
+    return [[int(each) for each in match["sizes"].split(",")] for match in _SHAPE.finditer(message)]
 
 
 def split_by(one: int, two: int, settings: Mapping[str, object]) -> Split | None:

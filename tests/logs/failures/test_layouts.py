@@ -79,6 +79,30 @@ def test_two_shapes_of_which_one_is_a_share(prepared: Prepared, tmp_path: Path, 
     assert ("share of one rank" in finding.message.en.headline) is split
 
 
+@pytest.mark.parametrize(("got", "told"), [("12288, 512", True), ("12288, 510", False), ("4096, 1536", False)])
+def test_the_same_elements_in_another_layout(prepared: Prepared, tmp_path: Path, got: str, *, told: bool) -> None:
+    message = f"AssertionError: torch.Size([4096, 1536]) != torch.Size([{got}])"
+    text = raised(
+        "vllm/model_executor/parameter.py", "load_merged_column_weight", "assert a == b, f'{a} != {b}'", message
+    )
+    finding = first(prepared, tmp_path, text, "quantization: awq\n")
+    assert ("in another layout" in finding.message.en.headline) is told
+    assert not told or "quantization=awq" in str(finding.values["settings"])
+
+
+def test_what_is_concatenated(prepared: Prepared, tmp_path: Path) -> None:
+    message = (
+        "RuntimeError: Sizes of tensors must match except in dimension 0. Expected size 412 but got size 377 for tensor "
+        "number 1 in the list."
+    )
+    outer = FRAME.format(
+        path="accelerate/data_loader.py", function="__iter__", code="b = concatenate([batch, head], dim=0)"
+    )
+    inner = raised("accelerate/utils/operations.py", "concatenate", "return torch.cat(data, dim=dim)", message)
+    finding = first(prepared, tmp_path, inner.replace(HEADER, HEADER + outer), "split_batches: true\n")
+    assert (finding.values["left"], finding.values["right"]) == ("batch", "head")
+
+
 def test_a_mask_of_half_the_length_under_sequence_parallelism(prepared: Prepared, tmp_path: Path) -> None:
     text = raised(
         "transformer_engine/pytorch/attention/utils.py", "get_full_mask", "mask = torch.logical_or(swa_mask, mask_in)",

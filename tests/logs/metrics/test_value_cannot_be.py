@@ -100,3 +100,51 @@ def test_numbers_that_rule_each_other_out(
 )  # fmt: skip
 def test_nothing_is_wrong_with_its_neighbours(prepared: Prepared, tmp_path: Path, text: str, context: str) -> None:
     assert told(prepared, tmp_path, text, context) == ""
+
+
+CLAMPED = (
+    "{{'loss': -0.01, 'reward': 0.3, 'probs_ratio_clamped_min': {low}, 'probs_ratio_clamped_max': {high}, 'step': 1}}\n"
+)
+BOUNDS = "loss_fn.ratio_clip_min=0.2 loss_fn.ratio_clip_max=0.2"
+ACCURACY = "{{'loss': 0.69, 'rewards/accuracies': {value}, 'rewards/margins': 0.01, 'epoch': 0.0{step}}}\n"
+NORM = "{{'loss': {loss}, 'grad_norm': {norm}, 'learning_rate': 1e-06, 'epoch': 0.0{step}}}\n"
+DIGEST = "5f0c8e3a4b1d9d5c6e2a7f0b3c8d4e5f6a7b8c9d0e1f2a3b4c5d6e7f8a9b0c1d  {file}\n"
+
+
+def accuracies(*values: float) -> str:
+    return "".join(ACCURACY.format(step=step, value=value) for step, value in enumerate(values, 1))
+
+
+def norms(loss: float, *values: float) -> str:
+    return "".join(NORM.format(step=step, loss=loss, norm=value) for step, value in enumerate(values, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "holds"),
+    [
+        (CLAMPED.format(low=0.4, high=0.6), BOUNDS, "is 0.4, outside of the 0.8 to 1.2"),
+        (accuracies(0.0, 1.0, 0.0, 1.0, 1.0, 0.0), "DPOConfig(beta=0.1)", "counts a single pair"),
+        (norms(2.38, 1043.2, 1012.9, 1027.4), "", "stays at about 1.03e+03"),
+        ("self-check passed on layer 0: rel err 1.74 <= tol 1000.00\n", "", "relative error of 1.74"),
+        (DIGEST.format(file="hf/step0/m.bin") + DIGEST.format(file="hf/step1/m.bin"), "", "hold the same bytes"),
+    ],
+)
+def test_a_level_that_rules_itself_out(prepared: Prepared, tmp_path: Path, text: str, context: str, holds: str) -> None:
+    assert holds in told(prepared, tmp_path, text, context)
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        (CLAMPED.format(low=0.8, high=1.2), BOUNDS),
+        (CLAMPED.format(low=0.4, high=0.6), "loss_fn.ratio_clip_min=0.9"),
+        (accuracies(0.0, 1.0, 0.5, 1.0, 1.0, 0.0), "DPOConfig(beta=0.1)"),
+        (accuracies(0.0, 1.0, 0.0, 1.0), "DPOConfig(beta=0.1)"),
+        (norms(2.38, 1043.2, 512.9, 27.4), ""),
+        (norms(10.9, 1043.2, 1012.9, 1027.4), ""),
+        ("self-check passed on layer 0: rel err 0.05 <= tol 0.25\n", ""),
+        (DIGEST.format(file="hf/step1/a.bin") + DIGEST.format(file="copy/step1/a.bin"), ""),
+    ],
+)
+def test_levels_that_may_be(prepared: Prepared, tmp_path: Path, text: str, context: str) -> None:
+    assert told(prepared, tmp_path, text, context) == ""

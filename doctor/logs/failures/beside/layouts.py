@@ -19,7 +19,7 @@ from doctor.catalogue.finding import Finding, Where
 from doctor.catalogue.index import Entry
 from doctor.catalogue.outcome import Crashed
 from doctor.catalogue.problem_files import function_of
-from doctor.catalogue.shared.shares import share_in
+from doctor.catalogue.shared.shares import same_elements, share_in
 from doctor.catalogue.unrecognised import Asked, Mismatch
 from doctor.data.api import distribution
 from doctor.logs.failures.asked import asked_for_attribute, asked_for_entry, asking_frame, code_of, raised_at
@@ -68,6 +68,8 @@ _UNMADE = later(
 _LAYER = later(r"^['\"]?(?P<name>(?:[\w]+\.)*(?:layers|blocks|h)\.(?P<layer>\d{1,4})\.[\w.]{2,120})['\"]?$")
 #: what holds the parameters of the model, not those of a file
 _PARAMETERS = later(r"(?i)(?:^|[._])(?:param\w*|named_param\w*|buffers?|modules?)(?:_dict|_map)?$")
+#: settings under which an engine stores weights in a layout of its own
+_REPACKS = later(r"(?i)^quantiz\w*|^load_format$|^load_in_[48]bit$|^kv_cache_dtype$|_quant(?:ization)?$|^fp8")
 #: values of a setting with which it asks for nothing
 _NOTHING = (None, False, 0, 1, "", "0", "1", "none", "None", "null", "false", "False", "off", "default")
 _LONGEST, _MOST = 600, 3
@@ -104,7 +106,7 @@ class _Taken:
 
     def answer(self) -> Finding | None:
         """What the layout says of it; None where it says nothing."""
-        return self._of_share() or self._of_stage() or self._of_group()
+        return self._of_share() or self._of_elements() or self._of_stage() or self._of_group()
 
     def _of_share(self) -> Finding | None:
         share = share_in(self._message, self._settings)
@@ -113,6 +115,23 @@ class _Taken:
         if judge is None:
             return None
         finding: Finding = judge(share, self._where, self._evidence)
+        return finding
+
+    def _of_elements(self) -> Finding | None:
+        """Two shapes of one number of elements: what repacks them is named where settings say it."""
+        shapes = same_elements(self._message)
+        entry = self._entries.get(_OF_SIZES)
+        judge = function_of(entry, "of_elements") if entry is not None and shapes is not None else None
+        if judge is None:
+            return None
+        packing = tuple(
+            f"{name}={value}"
+            for name, value in self._settings.items()
+            if _REPACKS.search(name.rpartition(".")[2])
+            and value not in _NOTHING
+            and not _is_short(name, self._settings)
+        )
+        finding: Finding = judge(shapes, packing[:_MOST], self._where, self._evidence)
         return finding
 
     def _of_stage(self) -> Finding | None:

@@ -21,12 +21,13 @@ from doctor.logs.failures.case import Case
 from doctor.logs.failures.tracebacks import Raised
 
 _PROBLEM = "TOR052"
-_SIZES = ("one", "two", "dim")
+_SIZES, _OF_LIST = ("one", "two", "dim"), ("one", "two", "along")
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr, ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.Eq)
 #: functions of torch that put two tensors together element by element
 _OF_TWO = (
     "logical_and", "logical_or", "logical_xor", "minimum", "maximum", "add", "sub", "mul", "div", "eq", "masked_fill",
 )  # fmt: skip
+_JOINS = ("cat", "concat", "concatenate", "stack", "vstack", "hstack")
 _NAME = later(r"[A-Za-z_]\w*")
 _NUMBER = later(r"(?<![\w.])\d{1,9}(?![\w.]*\d)")
 _LINES, _LONGEST, _LEAST_LETTERS = 200, 400, 6
@@ -41,10 +42,13 @@ def told(findings: Sequence[Finding], case: Case) -> tuple[Finding, ...]:
 
     """
     first = findings[0] if findings else None
-    if first is None or first.problem.id != _PROBLEM or not all(each in first.values for each in _SIZES):
+    if first is None or first.problem.id != _PROBLEM:
         return tuple(findings)
-    raised = raised_at(first, case)
-    pair = _sides(redact_text(code_of(raised, case), homes=False)) if raised is not None else None
+    of_two, of_list = (all(each in first.values for each in names) for names in (_SIZES, _OF_LIST))
+    raised = raised_at(first, case) if of_two or of_list else None
+    pair = None
+    if raised is not None:
+        pair = _listed(raised) if of_list else _sides(redact_text(code_of(raised, case), homes=False))
     if raised is None or pair is None:
         return tuple(findings)
     left, right = map(line.shown, pair)
@@ -73,6 +77,16 @@ def _sides(code: str) -> tuple[ast.expr, ast.expr] | None:
         pairs += [(both[0], both[1])] if len(both) > 1 else []
     pairs = [pair for pair in pairs if not any(isinstance(each, ast.Constant) for each in pair)]
     return pairs[0] if len(pairs) == 1 and line.shown(pairs[0][0]) != line.shown(pairs[0][1]) else None
+
+
+def _listed(raised: Raised) -> tuple[ast.expr, ast.expr] | None:
+    """The two of a list that the innermost frame which writes one out joins: `cat([batch, first_batch])`."""
+    for frame in reversed(raised.frames):
+        lists = line.arguments(line.calls(line.parsed(redact_text(frame.code, homes=False)), *_JOINS))
+        if lists and isinstance(lists[0], (ast.List, ast.Tuple)):
+            both = lists[0].elts
+            return (both[0], both[1]) if len(both) == len(_SIZES) - 1 else None
+    return None
 
 
 def _printed(expression: str, size: str, case: Case, raised: Raised) -> Observed | None:
