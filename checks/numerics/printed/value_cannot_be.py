@@ -170,11 +170,10 @@ def _balanced(courses: Courses) -> Optional[Finding]:
 def _by_levels(courses: Courses) -> Optional[Finding]:
     """What a level alone rules out."""
     if (out := levels.outside(courses)) is not None:
-        bounds = {"low": f"{out.low:g}", "high": f"{out.high:g}"}
-        parts = str(out.parts) if out.parts else ""
         return found(
-            PROBLEM, TOML["clamped"], confidence=LIKELY, name=out.name, value=f"{out.value:.3g}", parts=parts, **bounds
-        )
+            PROBLEM, TOML["clamped"], confidence=LIKELY, name=out.name, value=f"{out.value:.3g}",
+            low=f"{out.low:g}", high=f"{out.high:g}", parts=str(out.parts) if out.parts else "",
+        )  # fmt: skip
     if (one := levels.of_one_row(courses)) is not None:
         return found(PROBLEM, TOML["one_row"], confidence=LIKELY, name=one.name, rows=one.rows, ranks=one.ranks)
     if (sized := levels.unscaled(courses)) is not None:
