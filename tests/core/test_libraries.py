@@ -30,6 +30,9 @@ from doctor.data.libraries import package_of
         ("/data/libs/accelerate/accelerator.py", "accelerate"),
         ("/data/libs/ray/_private/worker.py", "ray"),
         ("/data/libs/datasets/arrow_dataset.py", "datasets"),
+        ("/app/prime-rl/src/prime_rl/rl.py", "prime_rl"),
+        ("/root/oumi/src/oumi/train.py", "oumi"),
+        ("/root/libs/oumi/core/configs/training_config.py", "oumi"),
     ],
 )
 def test_a_librarys_file(path: str, package: str) -> None:
@@ -55,6 +58,9 @@ def test_a_librarys_file(path: str, package: str) -> None:
         "/home/u/pydantic/examples/one.py",
         "/workspace/vllm/examples/offline.py",
         "/workspace/verl/my_reward.py",
+        "/home/u/oumi/train.py",
+        "/home/u/oumi/datasets/mine.py",
+        "/home/u/prime_rl/rewards.py",
         "train.py",
         "<string>",
         "",

@@ -18,6 +18,7 @@ MESSAGE = TOML["main"]
 REFUSED = TOML["refused"]
 MISSPELT = TOML["misspelt"]
 KEYS_ALONE = TOML["keys_alone"]
+FETCHED = TOML["fetched"]
 
 
 #: what the parser says of options, see `doctor.readers.command.argv.Parsed.complaint`
@@ -42,6 +43,9 @@ def command_not_understood(launch: Launch, framework_config: FrameworkConfig | N
         return
     if framework_config is not None and framework_config.framework == "llamafactory" and framework_config.files:
         return  # judged as the training of Transformers that it is
+    if framework_config is None and (name := _fetched(launch)):
+        yield found(PROBLEM, FETCHED, severity=INFO, name=name, evidence=evidence)
+        return
     if framework_config is not None:
         yield found(
             PROBLEM, KEYS_ALONE, severity=INFO, framework=framework_config.framework,
@@ -56,3 +60,8 @@ def command_not_understood(launch: Launch, framework_config: FrameworkConfig | N
         reason=reason.rstrip("."),
         evidence=evidence,
     )
+
+
+def _fetched(launch: Launch) -> str | None:
+    """The settings that oumi loads from its repository when it starts."""
+    return next((each for each in launch.argv if each.lower().startswith("oumi://")), None)
