@@ -167,8 +167,7 @@ def _contradictions(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Findin
         yield from (each for each in found if each is not None)
     yield from map(judge.of_contract, done.of("contract")[:2])
     yield from map(judge.of_early_step, done.of("early_step")[:1])
-    goes_on = _of_loop(done, "first_rows") if done.of("trained", resumed=True) else []
-    repeated = judge.of_rows_again(done.of("outputs"), goes_on)
+    repeated = judge.of_rows_again(done.of("outputs"), _of_loop(done, "first_rows"))
     yield from [] if repeated is None else [repeated]
     same = judge.of_processes(done.of("outputs"), _sharing(done))
     yield from [] if same is None else [same]
@@ -212,8 +211,7 @@ def _unmoved(session: Session) -> Iterator[Finding]:
 
 def _of_loop(done: Rehearsed, kind: str) -> list[Entry]:
     """The first entry of a kind in the second start of a loop, which goes on from what it has saved by itself."""
-    loop = any(each.get("loop") for each in done.of("trained", resumed=True))
-    return done.of(kind, resumed=True)[:1] if loop else []
+    return done.of(kind, resumed=True)[:1] if done.goes_on else []
 
 
 def _checked(

@@ -75,6 +75,16 @@ class Rehearsed:
         return any(each.get("saved") for each in self.of("trained"))
 
     @property
+    def goes_on(self) -> bool:
+        """Whether the second start of a loop loaded what the first one saved: a script may want to be asked for it."""
+        return any(each.get("loop") for each in self.of("trained")) and bool(self.of("loaded", resumed=True))
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the second start of a loop loaded nothing, so that it says nothing of a resume."""
+        return any(each.get("loop") for each in self.of("trained")) and not self.goes_on
+
+    @property
     def without_signal(self) -> bool:
         """Whether loss and gradients were exactly 0 in every step that was logged, so that nothing could move."""
         logged = [each["values"] for each in self.of("logged") if "grad_norm" in each["values"]]

@@ -163,6 +163,8 @@ def _rehearsed(
         later = _variables(_anew(second), own, settings._replace(resume=True), wishes)
         ended = run_pass(words, second, later, limit_s=max(_left(until), _LEAST_S), on_tick=lambda: on_tick(root))
     both = Rehearsed(done.entries, tuple(journal.entries(root)))
+    if both.begins_anew:  # whatever came of it: nobody asked for it
+        return Session(tuple(argv), wishes, run, held, done, (first,), framework=given.framework)
     return Session(tuple(argv), wishes, run, held, both, (first, ended), second, given.framework)
 
 

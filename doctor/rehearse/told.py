@@ -116,6 +116,8 @@ def _of_resume(session: Session) -> Iterator[tuple[str, str, tuple[tuple[str, An
         yield "resume", "resume_off", ()
     elif done.trained and not done.saved:
         yield "resume", "nothing_saved", ()
+    elif done.begins_anew:
+        yield "resume", "begins_anew", ()
 
 
 def contacted(done: Rehearsed) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal, outside
+from doctor.monitors.rehearse.settings import settings
 
 #: where programs put the weights in what they save; DeepSpeed's own files (`module`) hold their sizes elsewhere
 _HELD = ("model", "state_dict", "model_state_dict", "weights")
@@ -39,9 +40,19 @@ def for_a_second_start() -> list[str]:
 
 
 def torch_files(module: Any) -> None:
-    """Look at what `torch.save` is given, and refuse what may not be overwritten."""
+    """Look at what `torch.save` is given, and refuse what may not be overwritten; note what a second start loads."""
     outside.saves(module)
     _around(module, "save", _of_tensors)
+    original = getattr(module, "load", None)
+    if not callable(original):
+        return
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        _loading(args, kwargs)
+        return original(*args, **kwargs)
+
+    module.load = load
 
 
 def safetensors_files(module: Any) -> None:
@@ -77,6 +88,16 @@ def _look(sizes: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         if len(told) >= _LEAST and len(empty) >= _SHARE * len(told):
             journal.once("saved_empty", "saved_empty", path=path, empty=len(empty), of=len(told), first=empty[0])
             return
+
+
+@journal.shielded
+def _loading(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """A second start is about to load what the first one saved: it does go on from there."""
+    name = Path(_path(args[0] if args else kwargs.get("f"))).name
+    if settings().resume and name:
+        written = (each["saved"] for each in journal.entries(settings().root, journal.FIRST) if each.get("saved"))
+        if any(name in each for each in written):
+            journal.once("loaded", "loaded", name=name)
 
 
 def _path(place: Any) -> str:

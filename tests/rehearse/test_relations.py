@@ -27,6 +27,7 @@ from doctor.monitors.rehearse.relations import (
 )
 from doctor.monitors.rehearse.relations.forwards import Forward
 from doctor.monitors.rehearse.settings import PassSettings, _Read
+from doctor.rehearse.record import Rehearsed
 
 torch: Any = pytest.importorskip("torch")
 nn: Any = torch.nn
@@ -283,3 +284,27 @@ def test_a_loop_is_started_again_where_its_script_goes_on(
     assert saved.for_a_second_start() == []
     saved._look(saved._of_tensors, ({"step": 1}, str(tmp_path / "state.pt")), {})
     assert len(saved.for_a_second_start()) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "resume", "count"), [("state.pt", True, 1), ("other.pt", True, 0), ("state.pt", False, 0)]
+)
+def test_a_second_start_that_loads_what_was_saved_is_noted(
+    name: str, resume: bool, count: int, journal: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setattr(_Read, "settings", PassSettings(tmp_path, 0, resume=resume))
+    monkeypatch.setattr(notes, "entries", lambda *_: [{"kind": "trained", "saved": ["state.pt"], "loop": True}])
+    module = types.SimpleNamespace(save=None, load=lambda path: path)
+    saved.torch_files(module)
+    assert module.load(f"out/{name}") == f"out/{name}"
+    assert [each["kind"] for each in journal] == ["loaded"] * count
+
+
+def test_a_second_start_that_loads_nothing_says_nothing_of_a_resume() -> None:
+    trained = {"kind": "trained", "saved": ["state.pt"], "loop": True}
+    loaded = {"kind": "loaded", "name": "state.pt"}
+    assert Rehearsed((trained,), (loaded,)).goes_on
+    assert Rehearsed((trained,), ()).begins_anew
+    of_trainer = Rehearsed(({**trained, "loop": False},), ())
+    assert not of_trainer.goes_on
+    assert not of_trainer.begins_anew
