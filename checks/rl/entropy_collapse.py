@@ -85,22 +85,27 @@ class EntropyCollapse:
 BEGINS, UPDATES, LOST, FAST = 0.5, 10, 5, 1e-4
 
 
-@rule(PROBLEM, needs=("entropy", _CUT, "learning_rate"), symptom_of=("NUM006",))
+@rule(PROBLEM, needs=("entropy", _CUT, "learning_rate", "reward"), symptom_of=("NUM006",))
 class EntropyGoneAtOnce:
-    """Judges the first updates, which the baseline of the other rules would take for the usual."""
+    """Judges the first updates, which the baseline of the other rules would take for the usual.
+
+    Only where rewards are told: demonstrations may be so alike that a model is certain of them at once.
+    """
 
     def __init__(self) -> None:
         self._all_cut = False
         self._rate = self._first = 0.0
         self._low: list[Point] = []
         self._rows = 0
-        self.over = False
+        self._rewarded = self.over = False
 
     def update(self, point: Point) -> Optional[Finding]:
-        """Take a rate or a share of cut answers in, or judge an entropy."""
+        """Take a reward, a rate or a share of cut answers in, or judge an entropy."""
         if self.over or not math.isfinite(point.value):
             return None
-        if point.name == _CUT:
+        if point.name == "reward":
+            self._rewarded = True
+        elif point.name == _CUT:
             self._all_cut = point.value == 1
         elif point.name == "learning_rate":
             self._rate = max(self._rate, point.value)
@@ -118,7 +123,7 @@ class EntropyGoneAtOnce:
             return None
         self._low.append(point)
         self.over = self._update_of(self._low[0]) > UPDATES or len(self._low) >= LOST
-        if len(self._low) < LOST:
+        if len(self._low) < LOST or not self._rewarded:
             return None
         fast, began = self._rate > FAST, self._low[0]
         return found(
