@@ -451,3 +451,21 @@ def test_a_script_has_what_the_command_before_it_set(
     found = started(tmp_path, command, run_sh=_SIZED, outer_sh=outer)
     assert found.environment == shown
     assert found.argv[-1] == f"trainer.n_gpus_per_node={size}"
+
+
+def test_a_script_in_a_volume_of_the_container_is_read_where_it_lies(tmp_path: Path) -> None:
+    docker = f"docker run --rm -v {tmp_path}:/w -w /w img:1"
+    found = started(tmp_path, f"{docker} bash run.sh", run_sh=_SIZED)
+    assert (found.missing, found.not_understood) == (None, None)
+    assert found.argv[-1] == "trainer.n_gpus_per_node=8"
+    assert found.folder == str(tmp_path)
+    assert found.read_from[0].file == str(tmp_path / "run.sh")
+    assert found.image == "img:1"
+
+
+def test_a_script_in_the_image_is_not_missing(tmp_path: Path) -> None:
+    found = started(tmp_path, "docker run --rm img:1 bash /opt/run.sh")
+    assert found.missing is None
+    assert found.not_understood == "`/opt/run.sh` is in the image and was not read"
+    without = started(tmp_path, f"docker run -v {tmp_path}:/w -w /w img:1 bash absent.sh")
+    assert without.missing == "absent.sh"

@@ -163,13 +163,21 @@ class Opener:
         if not command:
             state.not_understood = f"`{words[0]}` starts what the image `{found.image[:80]}` starts automatically"
             return None
-        inner = Unwrapped(command, (found.values("workdir") or ["/"])[-1])
-        launch = self._again(inner, list(command), inner.folder)
-        script = _outside(launch.script or "", found.values("volume"), state.folder)
+        volumes = found.values("volume")
+        workdir = (found.values("workdir") or ["/"])[-1]
+        mounted = _outside(workdir, volumes, state.folder)
+        inner = Unwrapped(command, workdir)
+        launch = self._again(inner, list(command), workdir)
+        if launch.missing and mounted is not None:  # a script that is looked for where the volume lies here
+            launch = self._again(Unwrapped(command, mounted), list(command), mounted)
+            workdir = mounted
+        if launch.missing and (mounted is None or launch.missing.startswith("/")):
+            launch = replace(launch, missing=None, not_understood=_in_image(launch.missing))
+        script = launch.script if workdir == mounted else _outside(launch.script or "", volumes, state.folder)
         if launch.script and script is None:
-            why = launch.not_understood or f"`{launch.script}` is in the image and was not read"
-            launch = replace(launch, not_understood=why)
-        folder = _outside(launch.folder, found.values("volume"), state.folder) or state.folder
+            launch = replace(launch, not_understood=launch.not_understood or _in_image(launch.script))
+        folder = launch.folder if workdir == mounted else _outside(launch.folder, volumes, state.folder)
+        folder = folder or state.folder
         launch = replace(launch, script=script, folder=folder)
         given = dict(each.partition("=")[::2] for each in found.values("env") if is_assignment(each))
         return replace(
@@ -408,6 +416,10 @@ def _text(path: str, limit: int = _LIMIT_BYTES) -> str | None:
     except SourceNotReadable:
         return None
     return None if b"\0" in content[:1024] else content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _in_image(path: str) -> str:
+    return f"`{path}` is in the image and was not read"
 
 
 def _outside(inside: str, volumes: list[str], folder: str) -> str | None:
