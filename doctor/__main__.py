@@ -41,6 +41,9 @@ def _main() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     _uncoerced()
     _own_first()
+    from doctor.base.own_modules import find_own_modules_directly
+
+    find_own_modules_directly()
     from doctor.cli.app import run
     from doctor.render.plain import plain_output
 
