@@ -109,9 +109,11 @@ class MoreCompletionsCutOff:
         if first is None or not self._recent.full:
             return None
         before = self._first_length.median
-        shorter = before is not None and self._length.full and self._length.median < SHORTER_BY * before
         risen = now - first >= RISEN and now >= TIMES * first
-        if not self._alarm.see(FIFTH <= now < SHARE and (risen or shorter), point.step):
+        bad = FIFTH <= now < SHARE and (
+            risen or (before is not None and self._length.full and self._length.median < SHORTER_BY * before)
+        )
+        if not self._alarm.see(bad, point.step):
             return None
         length = self._length.median if self._length else math.nan
         return found(

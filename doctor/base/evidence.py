@@ -171,7 +171,10 @@ class Observed:
     @property
     def status(self) -> str:
         """Of a fact, in the words of a facts file: "ok", "timeout" or "unavailable"."""
-        return "ok" if self.known else "timeout" if self.value is TIMED_OUT else "unavailable"
+        value = self.value
+        if not isinstance(value, UnknownValue):
+            return "ok"
+        return "timeout" if value is TIMED_OUT else "unavailable"
 
     @property
     def reason(self) -> str:
@@ -240,7 +243,7 @@ class Observations:
 
     def get(self, name: str) -> Optional[Observed]:
         """What is known of a fact by all that was observed; None where nobody looked."""
-        laid = self._lay(name)
+        laid = self._laid.get(name) or self._lay(name)
         return laid[0] if laid is not None else None
 
     def value(self, name: str) -> Any:
@@ -265,6 +268,8 @@ class Observations:
         return self._laid[name]
 
     def _together(self, name: str) -> tuple[Observed, tuple[Disagreement, ...]]:
+        if len(self._of[name]) == 1:
+            return self._of[name][0], ()
         observed = self.all_of(name)
         known = [each for each in observed if each.known]
         if not known:

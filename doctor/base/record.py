@@ -196,8 +196,15 @@ def replace(made: Made, /, **changes: Any) -> Made:
     if usual is None:
         other: Any = dataclasses.replace(made, **changes)  # type: ignore[type-var]
         return cast("Made", other)
-    kept = {name: getattr(made, name) for name in usual if name not in changes}
-    return cast("Made", cls(**kept, **changes))
+    values = {name: getattr(made, name) for name in usual}
+    values.update(changes)
+    if len(values) != len(usual):
+        return cast("Made", cls(**values))  # it says which field there is not
+    new = object.__new__(cls)
+    object.__setattr__(new, "__dict__", values)  # a record itself lets nothing be set
+    if hasattr(cls, "__post_init__"):
+        new.__post_init__()
+    return cast("Made", new)
 
 
 def names_of(cls: type) -> tuple[str, ...]:

@@ -33,16 +33,21 @@ def median_of_sorted(values: list[float]) -> float:
 
 
 class Window:
-    """The last `size` finite values, with their median at any time; a push costs a search in `size` values."""
+    """The last `size` finite values, with their median at any time.
 
-    __slots__ = ("_order", "_sorted", "full", "size")
+    A push costs a search in `size` values where somebody asks behind each of them; where nobody does, next to nothing,
+    and the next question costs the sorting.
+    """
+
+    __slots__ = ("_asked", "_order", "_sorted", "full", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         #: whether `size` values have come in; every rule asks for it at every point
         self.full = False
         self._order: deque[float] = deque()
-        self._sorted: list[float] = []
+        self._sorted: list[float] = []  # of as many values as there are, or it has to be made anew
+        self._asked = True  # since the last push
 
     def __len__(self) -> int:
         """How many values are in the window."""
@@ -50,15 +55,32 @@ class Window:
 
     def push(self, value: float) -> Optional[float]:
         """Take a value in; gives the one that had to leave for it, None while there is room."""
-        self._order.append(value)
-        ordered = self._sorted
-        insort(ordered, value)
-        if not self.full:
-            self.full = len(ordered) == self.size
-            return None
-        oldest = self._order.popleft()
-        del ordered[bisect_left(ordered, oldest)]
-        return oldest
+        order = self._order
+        order.append(value)
+        if self.full:
+            oldest = order.popleft()
+            if self._asked:
+                ordered = self._sorted
+                insort(ordered, value)
+                del ordered[bisect_left(ordered, oldest)]
+                self._asked = False
+            elif self._sorted:
+                self._sorted = []
+            return oldest
+        if self._asked:
+            insort(self._sorted, value)
+            self._asked = False
+        elif self._sorted:
+            self._sorted = []
+        self.full = len(order) == self.size
+        return None
+
+    def _in_order(self) -> list[float]:
+        """The values, sorted."""
+        self._asked = True
+        if not self._sorted:
+            self._sorted = sorted(self._order)
+        return self._sorted
 
     def extend(self, values: Sequence[float]) -> None:
         """Take many values in; as `push` with each, but only the last `size` cost anything."""
@@ -66,12 +88,12 @@ class Window:
         order.extend(values[-self.size :])
         while len(order) > self.size:
             order.popleft()
-        self._sorted = sorted(order)
+        self._sorted, self._asked = [], False
         self.full = len(order) == self.size
 
     def medians(self, values: Sequence[float]) -> list[float]:
         """Take many values into a full window; gives its median behind each of them."""
-        found, ordered, order, middle = [], self._sorted, self._order, self.size >> 1
+        found, ordered, order, middle = [], self._in_order(), self._order, self.size >> 1
         odd = self.size & 1
         for value in values:
             insort(ordered, value)
@@ -89,13 +111,15 @@ class Window:
     def copy(self) -> Window:
         """The same window, on its own from here on."""
         twin = Window(self.size)
-        twin._order, twin._sorted, twin.full = self._order.copy(), self._sorted.copy(), self.full
+        twin._order, twin.full = self._order.copy(), self.full
+        twin._sorted, twin._asked = self._sorted.copy(), self._asked
         return twin
 
     @property
     def median(self) -> float:
         """Median of what is in the window, which must not be empty."""
-        values = self._sorted  # median_of_sorted, without the call: every rule asks for it at every point
+        self._asked = True
+        values = self._sorted or self._in_order()  # median_of_sorted, without the call
         count = len(values)
         middle = count >> 1
         return values[middle] if count & 1 else (values[middle - 1] + values[middle]) / 2
@@ -103,12 +127,12 @@ class Window:
     @property
     def low(self) -> float:
         """The smallest value in the window."""
-        return self._sorted[0]
+        return min(self._order)
 
     @property
     def high(self) -> float:
         """The greatest value in the window."""
-        return self._sorted[-1]
+        return max(self._order)
 
     def sigma(self) -> float:
         """Estimate of the noise's standard deviation from the median absolute deviation; costs O(size log size)."""
@@ -117,18 +141,19 @@ class Window:
 
     def mean(self) -> float:
         """Mean of what is in the window, which must not be empty; costs O(size)."""
-        return sum(self._sorted) / len(self._sorted)
+        return sum(self._in_order()) / len(self._order)
 
     def error_of_mean(self) -> float:
         """The standard error of that; costs O(size)."""
-        count, mean = len(self._sorted), self.mean()
-        error: float = (sum([(value - mean) * (value - mean) for value in self._sorted]) / count) ** 0.5 / count**0.5
+        ordered = self._in_order()
+        count, mean = len(ordered), self.mean()
+        error: float = (sum([(value - mean) * (value - mean) for value in ordered]) / count) ** 0.5 / count**0.5
         return error
 
     def clear(self) -> None:
         """Forget everything."""
         self._order.clear()
-        self._sorted.clear()
+        self._sorted, self._asked = [], True
         self.full = False
 
 
@@ -176,11 +201,12 @@ class Alarm:
     def see(self, bad: bool, step: Optional[int]) -> bool:
         """Take one observation in; True exactly when the alarm goes off. `since` is the step at which it began."""
         if not bad:
-            self.good += 1
             if self.bad:
                 self.bad = 0
-            if self.on and self.good >= self.calm:
-                self.on = False
+            if self.on:  # what is good before counts for nothing
+                self.good += 1
+                if self.good >= self.calm:
+                    self.on = False
             return False
         if self.bad == 0 and not self.on:
             self.since = step

@@ -104,7 +104,7 @@ class Phrase:
 
     def text(self, language: str) -> str:
         """The words in `language` ("en" or "zh"); English where the other is missing."""
-        return _filled(self.zh if language == "zh" and self.zh is not None else self.en, self.values, language)
+        return _filled(self.zh if language == "zh" and self.zh is not None else self.en, _said(self.values, language))
 
 
 def joined(phrases: Iterable[Union[Phrase, str]], en: str = " ", zh: str = "") -> Phrase:
@@ -163,8 +163,9 @@ class Finding:
         """Headline, explanation and remedy in `language`, filled with what was observed."""
         words = self.message.words(language)
         spoken = "en" if words is self.message.en else language
+        said = _said(self.values, spoken)
         texts = (words.headline, words.explanation, words.remedy)
-        headline, explanation, remedy = (_filled(text, self.values, spoken) for text in texts)
+        headline, explanation, remedy = [_filled(text, said) for text in texts]
         return Words(_begun(headline) if spoken == "en" else headline, explanation, remedy)
 
 
@@ -181,8 +182,11 @@ def _begun(headline: str) -> str:
     return headline[0].upper() + headline[1:] if _SMALL.match(headline) else headline
 
 
-def _filled(text: str, values: Mapping[str, Any], language: str) -> str:
-    said = {name: each.text(language) if isinstance(each, Phrase) else each for name, each in values.items()}
+def _said(values: Mapping[str, Any], language: str) -> dict[str, Any]:
+    return {name: each.text(language) if isinstance(each, Phrase) else each for name, each in values.items()}
+
+
+def _filled(text: str, said: Mapping[str, Any]) -> str:
     if "?]" in text:
         text = OPTION.sub(lambda part: part[3] if bool(said.get(part[2])) is (part[1] == "?") else "", text)
     return text.format(**said)

@@ -167,10 +167,23 @@ class RuleEngine:
         make = tuple.__new__
         for name, value in row.items():
             route = self._routes.get(name) or self._route(name)
-            if route.updates:
-                new = self._hand(make(Point, (name, value, step, t_ns, rank, "")), route)
-                if new:
-                    found += new
+            updates = route.updates
+            if not updates:
+                continue
+            point = make(Point, (name, value, step, t_ns, rank, ""))
+            if rank != route.owner or step is None or route.last_step is None or step < route.last_step:
+                found += self._hand(point, route)
+                continue
+            route.last_step = step
+            for update, runner in updates:  # as in `_hand`, without the call: the training waits for this
+                try:
+                    finding = update(point)
+                except Exception as error:  # noqa: BLE001 - see `_hand`
+                    self._leave_out(runner, error)
+                    continue
+                if finding is not None:
+                    found.append(finding)
+                    self._keep(finding, runner)
         return found
 
     def _leave_out_over(self) -> None:

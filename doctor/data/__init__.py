@@ -473,6 +473,7 @@ def vllm_release(version: str) -> VllmRelease | None:
     )
 
 
+@cache
 def torch_release(version: str) -> TorchRelease | None:
     """Facts of one torch release (``2.9.1+cu126`` finds 2.9.1: its build is under ``variants``), None when it is not
     listed.

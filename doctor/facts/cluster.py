@@ -46,7 +46,7 @@ class ClusterNode:
     def value(self, name: str) -> Any:
         """Value of a fact; None where this node could not see it."""
         state = self.facts.get(name)
-        return state.value if state is not None and state.status == "ok" else None
+        return state.value if state is not None and state.known else None
 
 
 @record

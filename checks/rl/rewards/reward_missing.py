@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Optional
 
 from doctor.base.stats import Alarm
@@ -31,6 +32,7 @@ SILENT_STEPS = 50
 MOST_FUNCTIONS = 32
 
 
+@lru_cache(maxsize=256)
 def _function_of(metric: str) -> str:
     """The reward function whose mean a metric is; empty for its deviation and for what is no function's."""
     if not metric.startswith("rewards/"):
