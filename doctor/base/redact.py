@@ -85,6 +85,14 @@ _NAMED = (
         ),
         ("input_value=",),
     ),
+    # what OmegaConf refuses, with the name in a line below
+    (
+        later(
+            rf"\bValue (?=\\{{0,4}}[\"'][^\s\"'\\]{{4,400}}\\{{0,4}}[\"'][^\n\\]{{1,200}}{_BREAK}[ \t]{{0,20}}"
+            r"full_key:[ \t]{0,4}(?P<name>[A-Za-z_][\w.\-]{2,120}))"
+        ),
+        ("full_key",),
+    ),
     # what argparse refuses
     (
         later(
@@ -118,8 +126,14 @@ _NAMED = (
         ),
         ("=", ":", "\uff1a", "u003"),
     ),
-    # `--name value`, `-name value`
-    (later(r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{1,80})[ \t]{1,4}(?!-)"), ("-",)),
+    # `--name value`, `-name value`, and as the kernel shows a command, with a zero between words
+    (
+        later(
+            r"(?:(?<=x00)|(?<=u0000)|(?<![\w\-]))--?(?P<name>[A-Za-z][\w.\-]{1,80})"
+            r"(?:[ \t\0]|\\{1,4}(?:x00|u0000)){1,4}(?!-)"
+        ),
+        ("-",),
+    ),
     # `("name", "value")`, as headers are written
     (
         later(

@@ -71,6 +71,13 @@ _MODELS = (
     _token("e2b_", r"[0-9a-f]{20,}", "e2b_"),
     _token("dtn_", r"[0-9a-f]{40,}", "dtn_"),  # https://www.daytona.io/docs/en/api-keys/
     _token("fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])", "fc-"),  # https://docs.firecrawl.dev/api-reference/introduction
+    _token("key_", r"[0-9a-f]{64,}", "key_"),  # Runway
+    _token("sk_V2_", rf"{_W}{{20,}}", "sk_v2_"),  # HeyGen
+    _token("pat_", rf"(?=[A-Za-z]{{0,60}}[0-9])(?=[a-z0-9]{{0,60}}[A-Z]){_A}{{40,}}", "pat_"),  # Coze
+    _token("app-", rf"(?=[A-Za-z]{{0,23}}[0-9])(?=[a-z0-9]{{0,23}}[A-Z])(?=[A-Z0-9]{{0,23}}[a-z]){_A}{{24}}(?![\w\-])",
+           "app-"),  # Dify
+    # https://docs.lambda.ai/api/cloud
+    _token(r"secret_[\w\-]{1,60}_[0-9a-f]{6,40}\.", rf"{_A}{{20,}}", "secret_"),
     _token("BSA", rf"(?=[A-Za-z_\-]{{0,27}}[0-9])(?=[A-Z0-9_\-]{{0,27}}[a-z]){_W}{{28}}(?![\w\-])", "bsa"),  # Brave
     _form(r"(?<![\w.\-/])(?P<s>[0-9a-f]{32}\.(?=[A-Za-z]{0,15}[0-9])(?=[a-z0-9]{0,15}[A-Z])[A-Za-z0-9]{16})(?![\w.\-])",
           "."),  # Zhipu: an id, and what signs (`api_key.split(".")` of its SDK: https://pypi.org/project/zhipuai/)

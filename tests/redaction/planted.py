@@ -488,6 +488,42 @@ _CLUSTERS: tuple[Row, ...] = (
 )
 
 
+#: seen for the first time after those above
+_REFUSED: tuple[Row, ...] = (
+    ("Runway", "ke" + "y_", HEX, 128, ""),
+    ("HeyGen", "sk_" + "V2_", WORD, 40, ""),
+    ("LiteLLM", "s" + "k-", WORD, 22, ""),
+    ("Coze", "pa" + "t_", WORD, 64, ""),
+    ("Dify", "ap" + "p-", WORD, 24, ""),
+    ("Ark", "ARK_API_" + "KEY: 0a1b2c3d-", HEX, 12, "-4a5b-8c9d-0a1b2c3d4e5f"),
+    ("modal's command", "modal token set --token-id ak-Ab3dEf6hIj9lMn2pQr5tUv --token-sec" + "ret as-", WORD, 22, ""),
+    ("runpodctl", "runpodctl config --api" + "Key ", WORD, 43, ""),
+    ("vastai", "vastai set api-" + "key ", HEX, 64, ""),
+    ("Lambda", "sec" + "ret_x_0a1b2c3d.", WORD, 32, ""),
+    ("pyodbc", "pyodbc.connect('Driver=x;Server=h;UID=a;PW" + "D=", WORD, 12, "')"),
+    ("psycopg", 'psycopg2.connect("dbname=x user=y pass' + "word=", WORD, 12, '")'),
+    ("compose", 'environment: [ "HF_TO' + "KEN=", WORD, 34, '" ]'),
+    ("click's refusal", "Error: Invalid value for '--api-" + "key': '", WORD, 30, "' is not a valid UUID."),
+    (
+        "OmegaConf's refusal",
+        "ValidationError: Value '",
+        HEX,
+        40,
+        "' of type 'str' could not be converted to Integer\n    full_key: trainer.wandb_" + "key",
+    ),
+    ("hydra's plus", "++trainer.logger.wandb.api_" + "key=", HEX, 40, ""),
+    ("hf auth", "hf auth login --to" + "ken=", WORD, 30, ""),
+    ("a header of Anthropic", "x-api-" + "key: ", WORD, 30, ""),
+    ("Langfuse's public pair", "LANGFUSE_SECRET_" + "KEY=sk-lf-", HEX, 12, "-0a1b-4c2d-8e3f-0a1b2c3d4e5f"),
+    ("redis positional", "redis.Redis(host='h', port=1, pass" + "word='", WORD, 12, "')"),
+    ("a job's yaml", "  envs:\n    WANDB_API_" + "KEY: ", HEX, 40, ""),
+    ("SkyPilot", "sky launch --env HF_TO" + "KEN=", WORD, 34, " job.yaml"),
+    ("dstack", "dstack server --to" + "ken ", WORD, 36, ""),
+    ("a kernel's cmdline", "python\0train.py\0--wandb_" + "key\0", HEX, 40, "\0"),
+    ("a pod's description", "      HF_TO" + "KEN:  ", WORD, 34, "\n      A: b"),
+)
+
+
 @cache
 def all_planted() -> tuple[Planted, ...]:
     """Every form, in a stable order."""
@@ -499,6 +535,7 @@ def all_planted() -> tuple[Planted, ...]:
         *_rows(_TYPED_IN),
         *_rows(_GIVEN),
         *_rows(_CLUSTERS),
+        *_rows(_REFUSED),
         *_json_web_tokens(),
         *_private_keys(),
     )

@@ -109,6 +109,7 @@ UUID('0123456789abcdef0123456789abcdef') 0123456789abcdef0123456789abcdef.safete
 max_steps\n  Input should be a valid integer [type=int_type, input_value='many', input_type=str]
 error: argument --max_steps: invalid int value: 'Many2026' argument --num-token: invalid int value: 'x1'
 learning_rate: {"desc": null, "value": 1e-06} model: {value: Qwen25Instruct2026aB7xyz} oy2 cio fc-layers BSA
+key_0123456789abcdef secret_name_of.value app-grpo-trainer-v2 pat_embed Value 'auto' of type 'str' full_key: trainer.lr
 HF_TOKEN is not set; wandb: ERROR api_key not configured (no-tty). call wandb login [your_api_key]
 """.splitlines()
 
@@ -137,6 +138,7 @@ UNITS = (
     "mc admin user add a b ", "OpenAI('", "pymysql.connect('a', ", "[type=a, input_value=", "a\n", "argument -a, ",
     "argument --a: invalid int value: ",
     "a: {desc: null, value: ", "a:\n  value: ", "0123456789abcdef", "unseal key 1: ", "token-abcde:",
+    "key_0", "pat_a1A", "app-a1A", "secret_a_0", "Value 'a' ", "full_key: ", "--token\0",
     "key ", "=", "''", '"\\',
 )  # fmt: skip
 
