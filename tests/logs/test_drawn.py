@@ -208,6 +208,22 @@ ANSWERS = {
     "megatronlm-converts-whole-rows": ("TOR052", "share of one rank"),
     "megatronlm-mask-not-sharded": ("TOR052", "`tensor_model_parallel_size` is 4"),
     "nemo-positions-of-another-length": ("CKP7555/megatron", "resum"),
+    "accelerate-last-batch-of-another-width": ("TOR052", "412 and 377"),
+    "gptneox-first-rate-is-zero": ("NUM2836", "hold the same bytes"),
+    "nemorl-clamped-ratio-averaged": ("NUM2836", "clamped"),
+    "trl-dpo-accuracy-zero-or-one": ("NUM2836", "single pair"),
+    "vllm-reload-of-quantized": ("TOR052", "another layout"),
+    "deepspeed-generate-ends-apart": ("LCH023", "different parts of the program"),
+    "mcorebridge-mask-of-a-shard": ("TOR052", "`tensor_model_parallel_size` is 2"),
+    "nemorl-experts-of-one-without-mesh": ("PYT4665", "expert_parallel_size` is 1"),
+    "paimegatron-loss-not-per-token": ("NUM2836", "1.03e\\+03"),
+    "torchtitan-dispatch-without-expert-parallel": ("PYT4665", "expert_parallel_degree` is 1"),
+    "trl-cudnn-attention-backward": ("NUM006", "backward pass"),
+    "trl-tool-mask-outgrows-completion": ("TOR052", "tool_mask"),
+    "verl-repacked-experts-keep-their-shape": ("NUM2836", "passes with a relative error"),
+    "vllm-fused-experts-over-stages": ("PYT4665", "does not hold layer 0"),
+    "dynamo-second-resume-is-ignored": ("TOR3430/triton", "kv_cache"),
+    "llamafactory-answer-of-padding-only": ("PYT4665", "nothing but `self.tokenizer.pad_token_id`"),
 }
 
 

@@ -40,6 +40,7 @@ class _Asked(NamedTuple):
 #: objects that hold what was given on a command line or in a configuration
 _OPTIONS = later(r"(?i)(?:^|_)(?:args|arguments|cfg|config|conf|opts?|options|params|hparams|settings|flags)$")
 _READ_OF_ENVIRONMENT = frozenset({"getenv"})
+_SEARCHES = frozenset({"nonzero", "where", "argwhere", "flatnonzero"})
 _CONVERSIONS = ("int", "float", "tensor", "as_tensor", "array", "asarray", "Decimal", "range", "len", "sum")
 _PATHS = (
     "join", "open", "Path", "exists", "isdir", "isfile", "listdir", "makedirs", "fspath", "load", "from_pretrained",
@@ -167,11 +168,31 @@ def _beyond(asked: _Asked) -> Shown | None:
 
 def _beyond_size(asked: _Asked) -> Shown | None:
     index, size = int(asked.match["index"]), int(asked.match["size"])
-    taken = {line.shown(what): what for what, _ in line.positions(asked.tree)}
+    places = line.positions(asked.tree)
+    taken = {line.shown(what): what for what, _ in places}
+    if len(taken) > 1:  # of several the one with that number
+        taken = {line.shown(what): what for what, position in places if line.shown(position) == str(index)}
     subject = next(iter(taken)) if len(taken) == 1 else ""
     if not size:
+        searched = _searched(taken[subject]) if subject else None
+        if searched is not None:
+            return searched
         return Shown("index_empty", str(index), subject=subject)
     return Shown("index_size", str(index), subject=subject, given=str(index), taken=str(size))
+
+
+def _searched(what: ast.expr) -> Shown | None:
+    """An entry of the places where a comparison holds, which are none: `(ids != pad).nonzero()`."""
+    if not any(
+        line.name_of(each.func) in _SEARCHES for each in line.every(what, ast.Call) if isinstance(each, ast.Call)
+    ):
+        return None
+    compared = [each for each in line.every(what, ast.Compare) if isinstance(each, ast.Compare)]
+    if len(compared) != 1 or len(compared[0].ops) != 1:
+        return None
+    form = {ast.NotEq: "index_only", ast.Eq: "index_nowhere"}.get(type(compared[0].ops[0]))
+    right = line.shown(compared[0].comparators[0])
+    return Shown(form, right, subject=line.shown(compared[0].left)) if form else None
 
 
 def _popped(asked: _Asked) -> Shown | None:

@@ -60,6 +60,16 @@ def raised(code: str, error: str, path: str = OWN) -> str:
         ("a = sys.argv[2]", "IndexError: list index out of range", "fewer arguments"),
         ('a = row["messages"][0]', "IndexError: list index out of range", "is empty"),
         ("a = devices[rank]", "IndexError: list index out of range", "`devices` has no entry `rank`"),
+        (
+            "n = (answers[i] != pad).nonzero()[-1] + 1",
+            "IndexError: index -1 is out of bounds for dimension 0 with size 0",
+            "`answers[i]` holds nothing but `pad`",
+        ),
+        (
+            "start = torch.where(label == self.start_id)[-1]",
+            "IndexError: index -1 is out of bounds for dimension 0 with size 0",
+            "`label` does not hold `self.start_id`",
+        ),
         ("a = table[ids]", "IndexError: index 8 is out of bounds for dimension 0 with size 8", "Index 8 is out of range"),
         ("a, b = model(x)", "ValueError: too many values to unpack (expected 2)", "A different number of values"),
         ("for a, b in pairs():", "ValueError: not enough values to unpack (expected 2, got 1)", "1 values are returned"),
