@@ -190,9 +190,10 @@ def _searched(what: ast.expr) -> Shown | None:
     compared = [each for each in line.every(what, ast.Compare) if isinstance(each, ast.Compare)]
     if len(compared) != 1 or len(compared[0].ops) != 1:
         return None
-    form = {ast.NotEq: "index_only", ast.Eq: "index_nowhere"}.get(type(compared[0].ops[0]))
-    right = line.shown(compared[0].comparators[0])
-    return Shown(form, right, subject=line.shown(compared[0].left)) if form else None
+    subject, sought = line.shown(compared[0].left), line.shown(compared[0].comparators[0])
+    if isinstance(compared[0].ops[0], ast.NotEq):
+        return Shown("index_only", sought, subject=subject)
+    return Shown("index_nowhere", sought, subject=subject) if isinstance(compared[0].ops[0], ast.Eq) else None
 
 
 def _popped(asked: _Asked) -> Shown | None:
