@@ -127,7 +127,7 @@ Asked = Literal[
     "tensor_of_keys",
     "key_weight", "key_parameter", "next_of_none", "next_beyond",
     "none_option", "none_returned", "none_value", "none_reward", "none_handed", "none_left_out",
-    "index_argument", "index_split", "index_empty", "index_beyond", "index_size",
+    "index_argument", "index_split", "index_empty", "index_beyond", "index_only", "index_nowhere", "index_size",
     "unpacked", "zero_length", "zero_value", "number_as_text",
     "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",
     "pickle_page", "pickle_empty", "pickle_other", "ids_negative", "abstract", "call_twice", "program_failed",
