@@ -42,7 +42,7 @@ def test_a_run_whose_end_is_in_the_log_is_healthy(tmp_path: Path) -> None:
 
 
 def test_the_end_that_a_program_says_in_its_last_line_is_named_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "train.log").write_text(f"starting training with transformers\n{STEPS}Training completed.\n")
+    (tmp_path / "train.log").write_text(f"starting training with transformers\n{STEPS}Done.\n")
     result = examine([str(tmp_path / "train.log")], prepared=PREPARED)
     assert end_of(result.case) == "train.log:7"
     assert result.diagnosis.verdict == "healthy"
