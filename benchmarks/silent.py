@@ -65,7 +65,7 @@ def as_verl(row: dict[str, Any]) -> bytes:
 def ours(lines: list[bytes]) -> set[str]:
     """Problems that our rules name in lines of a log."""
     from doctor.catalogue.rules import RuleEngine
-    from doctor.logs.metrics.names import read_lines
+    from doctor.logs.metrics.steps import read_lines
     from doctor.logs.metrics.wanted import rules
 
     engine = RuleEngine(rules())

@@ -26,9 +26,9 @@ from doctor.logs.failures.chain import ChainLink, chain
 from doctor.logs.failures.ends import breaks_off, end_of, is_bad, silent_ends
 from doctor.logs.failures.fates import HABIT, Fate, Fates, Judged
 from doctor.logs.failures.quotes import Quotes
+from doctor.logs.failures.raised import Failure
 from doctor.logs.failures.repeats import repeated
 from doctor.logs.failures.roots import recorded
-from doctor.logs.failures.tracebacks import Failure
 from doctor.logs.failures.victims import failed_by_itself, may_be_echo
 from doctor.logs.failures.waiting import parted
 from doctor.logs.lines.exits import Exit

@@ -17,7 +17,7 @@ import pytest
 from doctor.catalogue.problem import INFO
 from doctor.catalogue.rules import RuleEngine, load_rules
 from doctor.catalogue.series import Point
-from doctor.logs.metrics.names import read_lines
+from doctor.logs.metrics.steps import read_lines
 
 RUNS = sorted((Path(__file__).parent / "runs").glob("*.log.gz"))
 RULES = load_rules()

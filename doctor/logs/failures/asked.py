@@ -9,7 +9,7 @@ from doctor.base.patterns import later
 from doctor.catalogue.finding import Finding
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
-from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.raised import Raised
 
 #: functions through which something is asked; who asked is the frame above them
 _THROUGH = frozenset({

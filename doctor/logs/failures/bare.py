@@ -18,7 +18,7 @@ from doctor.catalogue.finding import Finding
 from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
-from doctor.logs.failures.tracebacks import Failure, Raised
+from doctor.logs.failures.raised import Failure, Raised
 from doctor.logs.failures.unrecognised import place_of
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.courses import settings_of

@@ -15,7 +15,8 @@ from doctor.base.patterns import later
 from doctor.base.record import mutable, replace
 from doctor.base.redact import hide
 from doctor.catalogue.unrecognised import Unrecorded
-from doctor.logs.failures.tracebacks import Assembler, Failure
+from doctor.logs.failures.raised import Failure
+from doctor.logs.failures.tracebacks import Assembler
 from doctor.logs.lines import hints
 from doctor.logs.lines.exits import ElasticTable, Exit, exits_of, of_node
 from doctor.logs.lines.finishes import finishes

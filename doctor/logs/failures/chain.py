@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from doctor.base.record import record, replace
 from doctor.logs.failures import unrecognised as unknown
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.lines.exits import Exit
 
 _CHAIN_MOST, _EXITS_MOST = 64, 200

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import PurePath
 
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.nature import EMPTY
 

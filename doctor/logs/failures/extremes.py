@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from doctor.base.patterns import later
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.raised import Raised
 
 #: metric, by the end of its name -> whether a value of it is extreme. 0.01 nats is less than one token in a hundred
 #: whose choice is open; the shares are those at which nearly every group or answer is

@@ -15,7 +15,7 @@ from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.habits import Habits
 from doctor.logs.failures.quotes import Quotes
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.failures.victims import failed_by_itself
 from doctor.logs.lines.life import STEPS_ON
 from doctor.logs.lines.lines import Line

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.ends import is_bad
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.failures.victims import failed_by_itself
 
 #: what a process printed that often from the same frames it catches as a matter of course

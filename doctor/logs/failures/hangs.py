@@ -20,7 +20,7 @@ from doctor.catalogue.problem_files import function_of
 from doctor.catalogue.stillness import Stillness
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.victims import failed_by_itself
-from doctor.logs.metrics.names import parse_bar
+from doctor.logs.metrics.bars import parse_bar
 
 _AREA = "launch"
 _ELAPSED = later(r"\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)<")

@@ -36,9 +36,9 @@ from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
 from doctor.logs.failures.handed import handed_down
 from doctor.logs.failures.paths import PATH, kind_of, settings_of_path
+from doctor.logs.failures.raised import Raised
 from doctor.logs.failures.replaced import in_place_of_unknown
 from doctor.logs.failures.spoken import settings_that_name
-from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.typeless import lines_of
 from doctor.logs.failures.unrecognised import place_of
 from doctor.logs.lines.lines import Line

@@ -20,7 +20,7 @@ from doctor.base.record import mutable
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.prefixes import strip
 

@@ -6,7 +6,7 @@ https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiproc
 from __future__ import annotations
 
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 
 _NEAR = 4  # lines between the exit code of a block and its traceback
 

@@ -23,8 +23,8 @@ from doctor.catalogue.spoken import Sense, Spoken
 from doctor.logs.failures import bare, divisions, precisions, system_words, timeouts
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.raised import Raised
 from doctor.logs.failures.replaced import in_place_of_unknown
-from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.unrecognised import is_report
 from doctor.logs.lines.nature import FOREIGN
 from doctor.logs.lines.prefixes import strip

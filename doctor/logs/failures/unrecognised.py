@@ -18,8 +18,8 @@ from doctor.catalogue.shared.numbers import meanings, numbers_in
 from doctor.catalogue.unrecognised import INTERRUPT, Unknown
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
+from doctor.logs.failures.raised import Failure, Raised
 from doctor.logs.failures.repeats import Repeated
-from doctor.logs.failures.tracebacks import Failure, Raised
 from doctor.logs.failures.victims import is_victim
 from doctor.logs.lines.exits import Exit
 from doctor.logs.lines.lines import Line

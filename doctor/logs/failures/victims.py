@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.patterns import later
-from doctor.logs.failures.tracebacks import Failure, Raised
+from doctor.logs.failures.raised import Failure, Raised
 
 _TYPES = frozenset({
     "EngineDeadError", "ChildFailedError", "CalledProcessError", "ActorDiedError", "ActorUnavailableError",

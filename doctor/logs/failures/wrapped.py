@@ -13,7 +13,7 @@ from doctor.base.redact import without_secrets
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import is_own
-from doctor.logs.failures.tracebacks import Failure, Raised
+from doctor.logs.failures.raised import Failure, Raised
 from doctor.logs.match.problems import Catalogue
 
 _MOST = 20  # failures that are looked at; the first of a run say it all

@@ -10,7 +10,7 @@ from typing import Any
 
 from doctor.base.record import record
 from doctor.logs.metrics.files import MetricFileError, read_metrics_csv
-from doctor.logs.metrics.names import read_lines
+from doctor.logs.metrics.steps import read_lines
 
 #: metrics by which runs are told apart, the first that is there; whether more of it is better
 _COUNTS = (("eval_reward", True), ("reward", True), ("eval_loss", False), ("loss", False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 
 #: lines between a record and the traceback: the first exception of a chain may have no frames
 _NEAR = 5

@@ -13,7 +13,7 @@ from doctor.catalogue.signature import Hit, Hits
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.elided import unmistakable
 from doctor.logs.failures.quotes import Quotes
-from doctor.logs.failures.tracebacks import Failure
+from doctor.logs.failures.raised import Failure
 from doctor.logs.failures.victims import failed_by_itself
 from doctor.logs.match.matcher import Compiled
 from doctor.logs.match.problems import Catalogue, finding_of, in_range, is_victims_word

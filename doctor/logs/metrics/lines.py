@@ -17,17 +17,12 @@ from typing import IO, Any, NamedTuple, Optional, Union
 
 from doctor.base.record import record, replace
 from doctor.logs.match.matcher import Probe, Seen
+from doctor.logs.metrics.bars import Bar, Behind, bar_before, bar_behind, last_bar, look_behind
 from doctor.logs.metrics.names import (
     LONGEST_LINE_BYTES,
     METRIC_LITERALS,
     VLLM_NAMES,
-    Bar,
-    Behind,
     MetricValues,
-    bar_before,
-    bar_behind,
-    last_bar,
-    look_behind,
     shared,
     where_metrics_begin,
 )

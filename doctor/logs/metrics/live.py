@@ -22,8 +22,9 @@ from doctor.logs.lines.prefixes import Stripped, strip
 from doctor.logs.metrics import gain, seen
 from doctor.logs.metrics.files import MetricsCsv
 from doctor.logs.metrics.lines import ToldRows
-from doctor.logs.metrics.names import MetricReader, shared
+from doctor.logs.metrics.names import shared
 from doctor.logs.metrics.scalers import Scalers, is_of_scaler
+from doctor.logs.metrics.steps import MetricReader
 from doctor.logs.metrics.tables import Table, TableStretch
 from doctor.logs.metrics.timeline import Series, Timeline, thinned
 from doctor.logs.metrics.wanted import DRAWN, FURTHER, USUAL, rules

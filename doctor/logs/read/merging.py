@@ -9,7 +9,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.signature import Hit
 from doctor.logs.failures.case import Case, LoggedProcess, completed, unique
 from doctor.logs.failures.frames import Frame, is_own
-from doctor.logs.failures.tracebacks import Failure, Raised
+from doctor.logs.failures.raised import Failure, Raised
 from doctor.logs.lines.lines import Line
 from doctor.logs.read.context import Given
 from doctor.logs.read.layouts import LogSource

@@ -10,7 +10,7 @@ from doctor.base.redact import redact_text
 from doctor.catalogue.finding import Finding, Message, Phrase, Words, said
 from doctor.logs.failures.case import Case
 from doctor.logs.failures.frames import Frame
-from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.raised import Raised
 from doctor.logs.source.conditions import (
     condition_of,
     definition_of,

@@ -9,7 +9,8 @@ import pytest
 
 from doctor.base.record import record
 from doctor.logs.metrics.batches import parse_rows
-from doctor.logs.metrics.names import METRIC_LITERALS, MetricReader, parse_row
+from doctor.logs.metrics.names import METRIC_LITERALS, parse_row
+from doctor.logs.metrics.steps import MetricReader
 from doctor.logs.postmortem import examine
 from tests.prepared import prepared_once
 

@@ -18,19 +18,11 @@ from doctor.catalogue.series import Point
 from doctor.logs.metrics import files
 from doctor.logs.metrics import names as metrics
 from doctor.logs.metrics import templates as metric_templates
+from doctor.logs.metrics.bars import Bar, last_bar, parse_bar
 from doctor.logs.metrics.batches import parse_rows
 from doctor.logs.metrics.files import MetricFileError, MetricsCsv, read_metrics_csv, read_trainer_state
-from doctor.logs.metrics.names import (
-    LONGEST_LINE_BYTES,
-    METRIC_LITERALS,
-    Bar,
-    MetricReader,
-    last_bar,
-    parse_bar,
-    parse_line,
-    parse_row,
-    read_lines,
-)
+from doctor.logs.metrics.names import LONGEST_LINE_BYTES, METRIC_LITERALS, parse_line, parse_row
+from doctor.logs.metrics.steps import MetricReader, read_lines
 from doctor.logs.metrics.templates import Templates, rows_by
 from doctor.logs.metrics.timeline import MOST_METRICS, MOST_POINTS, Timeline
 from doctor.logs.metrics.wanted import everything, is_wanted

@@ -10,8 +10,8 @@ import pytest
 from doctor.catalogue.columns import MetricRow, Stretch
 from doctor.logs.match.matcher import Matcher, scan_text
 from doctor.logs.metrics import lines as metric_lines
+from doctor.logs.metrics.bars import bar_before, bar_behind, last_bar, look_behind
 from doctor.logs.metrics.lines import MetricLines
-from doctor.logs.metrics.names import bar_before, bar_behind, last_bar, look_behind
 from doctor.logs.metrics.tables import Table, TableStretch, rows_by_kind, values_at
 
 #: kinds of rows, of which two share metrics and one stands without a row

@@ -24,8 +24,8 @@ from doctor.catalogue.unrecognised import Asked, Mismatch
 from doctor.data.api import distribution
 from doctor.logs.failures.asked import asked_for_attribute, asked_for_entry, asking_frame, code_of, raised_at
 from doctor.logs.failures.case import Case
+from doctor.logs.failures.raised import Raised
 from doctor.logs.failures.replaced import in_place_of_unknown
-from doctor.logs.failures.tracebacks import Raised
 from doctor.logs.failures.unrecognised import place_of
 from doctor.logs.metrics.courses import settings_of
 

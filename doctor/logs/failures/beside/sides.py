@@ -18,7 +18,7 @@ from doctor.catalogue.finding import Finding
 from doctor.logs.failures import expressions as line
 from doctor.logs.failures.asked import code_of, raised_at
 from doctor.logs.failures.case import Case
-from doctor.logs.failures.tracebacks import Raised
+from doctor.logs.failures.raised import Raised
 
 _PROBLEM = "TOR052"
 _SIZES, _OF_LIST = ("one", "two", "dim"), ("one", "two", "along")
