@@ -19,7 +19,7 @@ TOML = words_of(__name__)
 PROBLEM = TOML.problem
 MESSAGE = TOML["main"]
 SPIKES = TOML["spikes"]
-LOSS = TOML["loss"]
+LOSS, GUESS = TOML["loss"], TOML["guess"]
 
 
 #: healthy norms scatter log-normally by a factor of two or three, with rare outliers of ten; three running of twenty
@@ -189,6 +189,46 @@ class LossEndsAbove:
         return found(
             PROBLEM, LOSS, confidence=LIKELY, before=f"{before:.3g}", now=f"{now:.3g}", ratio=f"{now / before:.0f}",
             step=step_text(self._point.step), **sighting(self._point),
+        )  # fmt: skip
+
+
+#: nats of who guesses among 262,144 tokens, the largest vocabulary in use, logged losses running beyond it, and the
+#: first value from which on they count: later a loss may climb so far and come back
+#: (https://huggingface.co/docs/transformers/model_doc/gemma3)
+GUESSED, BEYOND, EARLY = math.log(262_144), 8, 5
+
+
+@rule(PROBLEM, needs=("loss", *_FREE))
+class LossAboveGuessing:
+    """A run of supervised training whose loss left the region of any model after its first value, and stays there.
+
+    Where a loss is logged as a sum of several, it is from the first value on.
+    """
+
+    def __init__(self) -> None:
+        self._first: Optional[float] = None
+        self._began: Optional[Point] = None
+        self._rows = self._count = 0
+        self.over = False
+
+    def update(self, point: Point) -> Optional[Finding]:
+        """Take one figure in; a loss below 0 is no cross-entropy."""
+        if self.over or point.name in _FREE or not point.value > 0:
+            self.over = self.over or not math.isnan(point.value)
+            return None
+        self._rows += 1
+        if self._first is None:
+            self._first = point.value
+        if point.value <= max(GUESSED, CLIMB * self._first):
+            self._count, self._began, self.over = 0, None, self._rows >= EARLY
+            return None
+        self._began, self._count = self._began or point, self._count + 1
+        if self._count < BEYOND:
+            return None
+        self.over = True
+        return found(
+            PROBLEM, GUESS, confidence=LIKELY, first=f"{self._first:.3g}", now=f"{point.value:.3g}",
+            guess=f"{GUESSED:.1f}", step=step_text(self._began.step), **sighting(point, self._began.step),
         )  # fmt: skip
 
 
