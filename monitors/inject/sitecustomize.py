@@ -225,7 +225,7 @@ def _watch_failures():
         hooks = module_from_spec(spec)
         sys.modules[name] = hooks
         spec.loader.exec_module(hooks)
-        hooks.may_import = _may_import
+        vars(hooks)["may_import"] = _may_import
         hooks.install()
     except Exception:  # without a capsule the guard does as before
         pass
