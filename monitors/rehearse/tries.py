@@ -12,6 +12,13 @@ from typing import Any, Callable, Optional
 #: seconds that one try may take, and all tries of one function together
 TRY_S, ALL_S = 10.0, 40.0
 
+#: share of a try that took too long in which the processors were with others: then the function is not known to be slow
+_OTHERS = 0.2
+
+#: nanoseconds that the main thread ran and that it was ready and did not run:
+#: https://docs.kernel.org/scheduler/sched-stats.html
+_SCHEDULED = "/proc/self/schedstat"
+
 
 class TooLongError(BaseException):
     """A try took longer than it may; no `except Exception` of the user's keeps it."""
@@ -37,12 +44,12 @@ class Try:
         if time.monotonic() > self._until_s:
             self.error = "not tried"
             return
-        began = time.monotonic()
+        began, waited = time.monotonic(), waited_s()
         try:
             with within(TRY_S):
                 self._take(function(**self._arguments))
         except TooLongError:
-            self.error = "too long"
+            self.error = late(TRY_S, waited_s() - waited)
         except Exception as error:  # noqa: BLE001 - the finding itself
             self._failed(error)
         self.seconds = time.monotonic() - began
@@ -54,11 +61,11 @@ class Try:
         if time.monotonic() > self._until_s:
             self.error = "not tried"
             return
-        began = time.monotonic()
+        began, waited = time.monotonic(), waited_s()
         try:
             self._take(await asyncio.wait_for(function(**self._arguments), TRY_S))
         except asyncio.TimeoutError:
-            self.error = "too long"
+            self.error = late(TRY_S, waited_s() - waited)
         except Exception as error:  # noqa: BLE001
             self._failed(error)
         self.seconds = time.monotonic() - began
@@ -102,6 +109,20 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, *left)
         signal.signal(signal.SIGALRM, before)
+
+
+def waited_s() -> float:
+    """Seconds for which the main thread was ready to run and others ran; 0.0 where the kernel does not tell."""
+    try:
+        with open(_SCHEDULED, encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def late(seconds: float, waited: float) -> str:
+    """What is said of a try that was ended after some seconds, for some of which it waited for a processor."""
+    return "not tried" if waited > _OTHERS * seconds else "too long"
 
 
 def number_of(value: Any) -> Optional[float]:

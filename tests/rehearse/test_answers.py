@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -248,8 +252,37 @@ def test_messages_are_answered_by_messages(root: Path) -> None:
     assert found.where.file == __file__
 
 
+@pytest.mark.process
+def test_a_function_is_not_called_slow_where_others_have_the_processor(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tries, "TRY_S", 0.5)
+    mine = os.sched_getaffinity(0)
+    one = {min(mine)}
+
+    def counts(completions: list[str], **_: Any) -> list[float]:
+        end = time.thread_time() + 0.4
+        while time.thread_time() < end:
+            pass
+        return [0.0 for _ in completions]
+
+    others = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        for each in others:
+            os.sched_setaffinity(each.pid, one)
+        os.sched_setaffinity(0, one)
+        (told,) = tried(root, counts)
+    finally:
+        os.sched_setaffinity(0, mine)
+        for each in others:
+            each.kill()
+            each.wait()
+    assert {each["error"] for each in told["tries"].values()} == {"not tried"}
+
+
 def test_a_pattern_that_backtracks_is_interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tries, "TRY_S", 0.3)
+    monkeypatch.setattr(tries, "_OTHERS", 1.0)  # however busy this machine is
 
     def backtracks(completions: list[str], **_: Any) -> list[float]:
         return [float(bool(re.match(r"^(\w+\s?)+$", f"{each}!"))) for each in completions]
