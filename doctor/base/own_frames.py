@@ -36,7 +36,7 @@ PASSING = frozenset(
     {
         "applied", "awaited", "backward", "begin", "begin_and_add", "build_telling", "call", "clip_grad_norm_",
         "compute_loss", "counting", "end", "execute", "generate", "get_output", "initialize_and_watch", "listen",
-        "load_guarded",
+        "load", "load_guarded",
         "excepthook", "looked_on",
         "load_weights", "loss", "marked", "norm", "note", "note_and_await", "replay", "run", "run_and_tell",
         "scale", "scored", "serve", "shield", "start", "step", "take_model_step", "total", "training_step", "update",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from marshal import loads
 from types import CodeType, ModuleType
@@ -30,7 +30,8 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # the latter on Windows
 def find_own_modules_directly() -> None:
     """Have this process find our modules so; called once, before they are imported."""
     if sys.pycache_prefix is None and not sys.flags.optimize and sys.implementation.cache_tag is not None:
-        sys.meta_path.insert(0, _OwnModules)
+        at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
+        sys.meta_path.insert(at, _OwnModules)  # behind what others have put in front of Python's own search
 
 
 class _OwnModules:

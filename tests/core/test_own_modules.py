@@ -9,7 +9,7 @@ import py_compile
 import shutil
 import sys
 import types
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 import pytest
@@ -116,7 +116,8 @@ def test_it_stands_back_where_compiled_files_lie_elsewhere(monkeypatch: pytest.M
         find_own_modules_directly()
     assert sys.meta_path == before
     find_own_modules_directly()
-    assert sys.meta_path == [own_modules._OwnModules, *before]
+    at = before.index(PathFinder)  # what others put in front of Python's own search stays in front of ours
+    assert sys.meta_path == [*before[:at], own_modules._OwnModules, *before[at:]]
 
 
 def test_no_name_is_both_a_module_and_a_package() -> None:

@@ -22,9 +22,9 @@ class Split(NamedTuple):
     size: int
 
 
-#: a shape as messages write it: `(1024, 2048)`, `torch.Size([4096, 512])`
 _MATRIX = 2  # dimensions
-_SHAPE = later(r"[(\[](?P<sizes>\d{1,9}(?:, ?\d{1,9}){0,4}),?[)\]]")
+#: a shape as messages write it: `(1024, 2048)`, `torch.Size([4096, 512])`; `batch_size (4)` gives a value
+_SHAPE = later(r"(?!\(\d{1,9}\))[(\[](?P<sizes>\d{1,9}(?:, ?\d{1,9}){0,4}),?[)\]]")
 
 
 class Share(NamedTuple):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalogue.finding import LIKELY, Finding
+from doctor.catalogue.shared.shares import unequal_in
 from doctor.logs.failures.beside import switches
 from doctor.logs.failures.frames import Frame
 from doctor.logs.postmortem import Prepared, examine, prepare
@@ -137,3 +138,17 @@ def test_switches_that_name_the_code() -> None:
     code = "correct_response_lengths.append(response_lengths[i])"
     given = {"log_correct_samples": True, "max_response_length": 512, "use_rollout_data": False, "log_probs": True}
     assert switches.that_name([frame], code, given) == ("log_correct_samples=True",)
+
+
+@pytest.mark.parametrize(
+    ("message", "unequal"),
+    [
+        ("a of (1024, 2048) and b of (512, 2048)", [(1024, 512)]),
+        ("a of torch.Size([1024]) and b of torch.Size([512])", [(1024, 512)]),
+        ("a of (1024,) and b of (512,)", [(1024, 512)]),
+        ("generation_batch_size (4) must be divisible by num_generations (3).", []),
+        ("hidden (1024) and heads (512)", []),
+    ],
+)
+def test_a_value_in_brackets_is_no_shape(message: str, unequal: list[tuple[int, int]]) -> None:
+    assert unequal_in(message) == unequal
