@@ -49,6 +49,7 @@ def _same(first: Any, *_: Any, **__: Any) -> tuple[Any, tuple[()]]:
 MECHANISMS = (
     Mechanism("signatures", "doctor.logs.postmortem:judge", _of_signatures),
     Mechanism("checks over what the log tells", "doctor.logs.verdict:joined", _same),
+    Mechanism("exceptions that Python words about values", "doctor.logs.failures.wordings:shown_by", lambda *_: None),
     Mechanism("the parallel layout against exceptions", "doctor.logs.failures.beside.layouts:told", _same),
     Mechanism("sides of two sizes", "doctor.logs.failures.beside.sides:told", lambda findings, *_: tuple(findings)),
     Mechanism("switches that name the code", "doctor.logs.failures.beside.switches:that_name", lambda *_: ()),
@@ -56,6 +57,7 @@ MECHANISMS = (
     Mechanism("shapes and sizes in messages", "doctor.logs.failures.mismatches:told", _same),
     Mechanism("what the program itself says", "doctor.logs.failures.spoken:told", _same),
     Mechanism("laws over whole courses and excerpts", "doctor.logs.metrics.courses:judged", lambda *_, **__: ((), ())),
+    Mechanism("metrics in plain words", "doctor.logs.metrics.plain:read", lambda *_: []),
     Mechanism("rules over metrics", "doctor.logs.metrics.live:rules", list),
     Mechanism("idioms of pasted code", "doctor.readers.script.script_reader:idioms_in", lambda *_, **__: {}),
     Mechanism("source where the line was raised", "doctor.logs.source.told:told", lambda findings, *_: findings),

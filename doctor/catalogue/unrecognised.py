@@ -107,16 +107,17 @@ class Unknown:
 #: on another branch ("name_branch"), in the user's own ("name_own"), or one that is to be imported ("name_import"). An
 #: entry of a saved state, of a row, of a table of names, of a configuration, of the environment ("key_..."). None, of
 #: which something is asked: the arguments of a trainer, an output of a model, a match of a regular expression, or what
-#: settings speak of ("none_..."). A call that its function does not take ("call_..."). An attribute that a class lacks:
-#: asked by a library, by the library's own object, by the user's code, or of something that settings speak of
+#: settings speak of ("none_..."). A call that its function does not take ("call_..."). An attribute that a class
+#: lacks: asked by a library, by the library's own object, by the user's code, or of something that settings speak of
 #: ("attribute_..."). An object of another class than the code reads ("other_type"). A value that a list does not hold,
 #: and a checkpoint among them ("not_listed..."). A refusal whose own words failed ("refusal", `name` is what it was
 #: about to say). A path that is not there ("path_..."): a program, one with blanks at its ends or with a variable left
 #: in it, a folder in the place of a file or a file in that of a folder, one in a folder that others clear, a part of a
 #: checkpoint, one that is relative to the working folder, any other. A value of the line that raised: None that an
-#: option, a call or a reward left there, a position that a list does not have, a count of values, a divisor of 0, a
-#: text that is not a number, not JSON or not a pickle, negative ids, what a class or function has not written, an
-#: assertion without a message. Functions that call each other without an end ("recursion_...").
+#: option, a call or a reward left there, a position that a list does not have, a count of values, two lists of
+#: different lengths, a divisor of 0, a text that is not a number, not JSON or not a pickle, negative ids, what a class
+#: or function has not written, an assertion without a message. Functions that call each other without an end
+#: ("recursion_...").
 Asked = Literal[
     "name_library", "name_branch", "name_own", "name_import", "key_state", "key_row", "key_table", "key_setting",
     "key_variable", "none_arguments", "none_output", "none_match", "none_setting", "call_keyword", "call_count",
@@ -128,7 +129,7 @@ Asked = Literal[
     "key_weight", "key_parameter", "next_of_none", "next_beyond",
     "none_option", "none_returned", "none_value", "none_reward", "none_handed", "none_left_out",
     "index_argument", "index_split", "index_empty", "index_beyond", "index_only", "index_nowhere", "index_size",
-    "unpacked", "zero_length", "zero_value", "number_as_text",
+    "unpacked", "zip_unequal", "zero_length", "zero_value", "number_as_text",
     "number_of_text", "number_option", "json_text", "json_lines", "json_object", "pickle_pointer",
     "pickle_page", "pickle_empty", "pickle_other", "ids_negative", "abstract", "call_twice", "program_failed",
     "not_written", "asserted", "recursion_wrapped", "recursion_attribute", "recursion_circle", "recursion_itself",

@@ -33,6 +33,10 @@ FLOORS = {
     "sampling/sampling_logp_difference/mean": 0.04, "sampling/probs_difference/mean": 0.015, "rollout_corr/kl": 0.02,
 }  # fmt: skip
 
+#: a gap that opens by this factor from the first value to the second: not growing distance, which takes several
+#: updates to reach it, but what the first one brought
+SECOND, OPENED = 2, 10.0
+
 #: logged steps of the medians, and rises running at the beginning of a run that are enough
 STEPS, RISES = 10, 2
 
@@ -44,6 +48,7 @@ class _Side:
         self.base, self.recent = Baseline(STEPS), Window(STEPS)
         self.alarm = Alarm(1, calm=STEPS)
         self.first: Optional[float] = None
+        self.opened = ""
         self.last = math.inf
         self.rises = self.count = 0
 
@@ -62,6 +67,8 @@ class RolloutDrift:
             return None
         side.count += 1
         side.first = value if side.first is None else side.first
+        if side.count == SECOND and value >= max(OPENED * side.first, FLOORS[point.name]):
+            side.opened = f"{value:.3g}"
         side.rises = side.rises + 1 if value > side.last else 0
         side.last = value
         climbed = side.rises == side.count - 1 >= RISES and value >= TIMES * side.first
@@ -77,7 +84,7 @@ class RolloutDrift:
         commands = (NO_CASCADE,) if message is PROBABILITIES else ()
         return found(
             PROBLEM, message, confidence=LIKELY, commands=commands, first=f"{first:.2g}", value=f"{now:.2g}",
-            step=step_text(point.step), **sighting(point),
+            opened=side.opened, step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
@@ -119,7 +126,7 @@ class SteadyClimb:
             return None
         return found(
             PROBLEM, WEIGHTS, confidence=LIKELY, severity=WARNING, first=f"{self._climb.first:.2g}",
-            value=f"{now:.2g}", step=step_text(point.step), **sighting(point),
+            value=f"{now:.2g}", opened="", step=step_text(point.step), **sighting(point),
         )  # fmt: skip
 
     @property

@@ -10,7 +10,8 @@ heads of an attention, positions of images and ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple, Optional
 
 from doctor.base.evidence import Observed
@@ -102,6 +103,15 @@ def of_share(share: Share, where: Where, evidence: tuple[Observed, ...]) -> Find
     return found(
         PROBLEM, WHOLE, where=where, evidence=evidence, confidence=LIKELY, short=share.short, long=share.long,
         **_split(share.split, {}),
+    )  # fmt: skip
+
+
+def of_empty_share(sizes: Sequence[tuple[str, int]], where: Where, evidence: tuple[Observed, ...]) -> Finding:
+    """A rank's empty piece of a row; `sizes` are (setting, ranks) that cut rows, then those that align them."""
+    return found(
+        PROBLEM, TOML["empty_share"], where=where, evidence=evidence, confidence=LIKELY,
+        setting=sizes[0][0], size=sizes[0][1], least=prod(size for _, size in sizes),
+        product=" * ".join(name.rpartition(".")[2] for name, _ in sizes),
     )  # fmt: skip
 
 

@@ -211,6 +211,17 @@ def _unpacked(asked: _Asked) -> Shown | None:
     return Shown("unpacked", subject=line.shown(node), given=given, taken=taken) if node is not None else None
 
 
+def _zipped(asked: _Asked) -> Shown | None:
+    """Two of what `zip(..., strict=True)` walks together, of which one ends first."""
+    walked = line.calls(asked.tree, "zip")
+    first, second = int(asked.match["other"]) - 1, int(asked.match["one"]) - 1
+    if len(walked) != 1 or max(first, second) >= len(walked[0].args):
+        return None
+    long, short = (second, first) if asked.match["how"] == "longer" else (first, second)
+    names = [line.shown(walked[0].args[at]) for at in (long, short)]
+    return Shown("zip_unequal", of=names[1], subject=names[0]) if all(names) else None
+
+
 def _divided(asked: _Asked) -> Shown | None:
     node = line.one(line.divisors(asked.tree))
     if isinstance(node, ast.Call) and line.name_of(node.func) == "len" and node.args:
@@ -333,6 +344,8 @@ _NO_ROWS = later(r"^Dimension specified as -?\d but tensor has no dimensions")
 _EMPTY = later(r"^pop from (?:an )?empty (?:list|deque|set)")
 _TOO_FEW = later(r"^not enough values to unpack \(expected (?P<expected>[\w ]{1,20}), got (?P<got>\d{1,6})\)")
 _TOO_MANY = later(r"^too many values to unpack \(expected (?P<expected>\d{1,6})(?:, got (?P<got>\d{1,6}))?\)")
+#: https://peps.python.org/pep-0618/
+_UNEQUAL = later(r"^zip\(\) argument (?P<one>\d{1,3}) is (?P<how>longer|shorter) than arguments? (?P<other>\d{1,3})")
 _NO_FLOAT = later(r"^could not convert string to float: ['\"]?(?P<text>[^\n]{0,80}?)['\"]?$")
 _NO_INTEGER = later(r"^invalid literal for int\(\) with base 10: ['\"](?P<text>[^\n]{0,80}?)['\"]$")
 _BY_ZERO = later(r"(?:division|modulo)\b.{0,12}\bby zero")
@@ -361,6 +374,7 @@ _WORDS: Sequence[tuple[str, re.Pattern[str], Callable[[_Asked], Shown | None]]] 
     ("IndexError", _NO_ROWS, _without_dimensions),
     ("ValueError", _TOO_FEW, _unpacked),
     ("ValueError", _TOO_MANY, _unpacked),
+    ("ValueError", _UNEQUAL, _zipped),
     ("ValueError", _NO_FLOAT, _number),
     ("ValueError", _NO_INTEGER, _number),
     ("ValueError", _OF_TEXT, _text_as_tensor),

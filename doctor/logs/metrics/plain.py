@@ -1,7 +1,8 @@
 """Metrics that a loop of one's own prints in plain words: `epoch 1 step 20 loss 4.6902 lr 2.0e-03`.
 
 There is no notation to go by, only words that leave little doubt and come again: a name of the vocabulary with a number
-behind it, in three lines at least. A log is read so where nothing else in it is known as metrics. Of a log of gigabytes
+behind it, or a framework's own name of a metric (`policy/rollout_train_logprobs_abs_diff_mean 0.87`), in three lines at
+least. A log is read so where nothing else in it is known as metrics. Of a log of gigabytes
 these are the lines of its beginning and its end.
 """
 
@@ -15,6 +16,8 @@ from typing import NamedTuple
 
 from doctor.base.patterns import later
 from doctor.catalogue.columns import MetricRow
+from doctor.catalogue.metric_words import by_words
+from doctor.catalogue.series import ALIASES
 from doctor.logs.lines.prefixes import strip
 from doctor.logs.metrics.names import shared
 
@@ -52,6 +55,11 @@ _PAIR = later(
     rf"(?:{'|'.join(f'(?P<n{at}>{words})' for at, (words, _) in enumerate(_WORDS))})"
     # a whole number behind blanks alone may be a count: `reward 5 users`
     rf"(?:{_WHEN})?(?:\s{{0,3}}[:=]\s{{0,4}}|\s{{1,4}}(?![-+]?\d{{1,30}}(?![.e\d])))(?P<value>{_FIGURE})(?![\w%/])(?!\.\w)"
+)
+#: a name with the parts that frameworks give theirs
+_FULL = later(
+    rf"(?<![\w./])(?P<name>[a-z]\w{{0,40}}(?:/[\w@.\-]{{1,60}}){{1,3}}?)['\"]?(?:\s{{0,3}}[:=]\s{{0,4}}|\s{{1,4}})"
+    rf"(?P<value>{_FIGURE})(?![\w%/])(?!\.\w)"
 )
 #: what stands right before a name that is only the end of another
 _INSIDE = "./-'\"_"
@@ -117,7 +125,11 @@ def _line(number: int, text: str, year: int, hints: tuple[str, ...]) -> _Line | 
     for match in _PAIR.finditer(low):
         if _begins(low, match.start()):
             told.setdefault(_name(match), float(match["value"]))
-    if not told:
+    if told:
+        for match in _FULL.finditer(low):
+            if name := _known(match["name"]):
+                told.setdefault(name, float(match["value"]))
+    else:
         return None
     step, epoch, rank = _STEP.search(low), _EPOCH.search(low), head.rank
     if rank is None and (step or epoch) and (alone := _RANK.match(low)):
@@ -138,6 +150,12 @@ def _begins(text: str, at: int) -> bool:
     if before[-1:].isalnum() or before[-1:] in tuple(_INSIDE):
         return False
     return not (before[-1:] == " " and before[:1].isalpha())
+
+
+def _known(name: str) -> str:
+    """The canonical name of a framework's own one, "" where it is none."""
+    known = ALIASES.get(name) or by_words(name)
+    return known if known != name else ""
 
 
 def _name(match: re.Match[str]) -> str:

@@ -152,3 +152,24 @@ def test_switches_that_name_the_code() -> None:
 )
 def test_a_value_in_brackets_is_no_shape(message: str, unequal: list[tuple[int, int]]) -> None:
     assert unequal_in(message) == unequal
+
+
+EMPTY = (
+    "RuntimeError: The expanded size of the tensor (2) must match the existing size (0) at non-singleton dimension 0."
+)
+
+
+def _cut(code: str) -> str:
+    return raised("verl/models/mcore/util.py", "preprocess_packed_seqs", code, EMPTY)
+
+
+def test_a_row_that_is_too_short_for_all_ranks_that_cut_it(prepared: Prepared, tmp_path: Path) -> None:
+    found = first(prepared, tmp_path, _cut("out[at] = d[half * cp_rank:]"), "context_parallel_size: 8\ntp_size: 2\n")
+    assert (found.problem.id, found.values["setting"], found.values["least"]) == ("TOR052", "context_parallel_size", 16)
+
+
+@pytest.mark.parametrize("context", ["context_parallel_size: 1\n", "tensor_model_parallel_size: 8\n"])
+def test_an_empty_piece_of_rows_that_nobody_cuts(prepared: Prepared, tmp_path: Path, context: str) -> None:
+    assert (
+        "too short" not in first(prepared, tmp_path, _cut("out[at] = d[half * cp_rank:]"), context).message.en.headline
+    )

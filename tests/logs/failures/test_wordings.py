@@ -70,6 +70,16 @@ def raised(code: str, error: str, path: str = OWN) -> str:
             "IndexError: index -1 is out of bounds for dimension 0 with size 0",
             "`label` does not hold `self.start_id`",
         ),
+        (
+            "for p, e in zip(prompts, self.environments, strict=True):",
+            "ValueError: zip() argument 2 is longer than argument 1",
+            "`self.environments` has more entries than `prompts`",
+        ),
+        (
+            "rows = list(zip(ids, masks, logps, strict=True))",
+            "ValueError: zip() argument 3 is shorter than arguments 1-2",
+            "`ids` has more entries than `logps`",
+        ),
         ("a = table[ids]", "IndexError: index 8 is out of bounds for dimension 0 with size 8", "Index 8 is out of range"),
         ("a, b = model(x)", "ValueError: too many values to unpack (expected 2)", "A different number of values"),
         ("for a, b in pairs():", "ValueError: not enough values to unpack (expected 2, got 1)", "1 values are returned"),

@@ -38,6 +38,10 @@ def test_lines_of_a_loop_are_read_with_their_steps() -> None:
         ("eval loss at the start: 6.4765", {"eval_loss": 6.4765}),
         ("step {n} aux loss 0.1 loss 2.5", {"loss": 2.5}),
         ("step {n} rss 812.5 MiB", {"memory/rss": 812.5}),
+        (
+            "step {n} reward/mean 0.31 policy/rollout_train_logprobs_abs_diff_mean 0.87 policy/other 4.5",
+            {"reward": 0.31, "sampling/sampling_logp_difference/mean": 0.87},
+        ),
     ],
 )
 def test_names_and_numbers(line: str, told: dict[str, float]) -> None:

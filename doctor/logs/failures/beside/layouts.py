@@ -54,7 +54,14 @@ _DIMENSIONS = (
     _Dimension(frozenset({"pp", "pipeline", "stage"}), _sized("pipeline", "pp")),
     _Dimension(frozenset({"sp", "ulysses", "sequence"}), _sized("sequence", "ulysses_sequence", "sp")),
 )
-_PIPELINE = _DIMENSIONS[3]
+_PIPELINE, _TENSOR = _DIMENSIONS[3], _DIMENSIONS[2]
+#: over which the tokens of a row are cut
+_OF_ROWS = (_DIMENSIONS[1], _DIMENSIONS[4])
+#: torch, of a piece with no entries that is put where some are expected
+_EMPTY_SHARE = later(r"expanded size of the tensor \([1-9]\d{0,8}\) must match the existing size \(0\)")
+#: what code that cuts rows speaks of
+_CUT_ROWS = frozenset({"cp", "seqlen", "seqlens", "seqs", "packed", "ulysses", "sp", "context", "chunk", "chunks"})
+_PARTS = later(r"[a-z]+")
 #: objects that are made for the ranks of one dimension
 _MADE = later(r"(?<![\w.])(?:[\w.]{1,60}\.)?(?P<name>[a-z][a-z0-9_]{0,40}_(?:mesh|groups?|comm|pg|ranks?|submesh))\b")
 _NONE = later(r"^'NoneType' object |^object of type 'NoneType' |\bNoneType\b")
@@ -106,7 +113,21 @@ class _Taken:
 
     def answer(self) -> Finding | None:
         """What the layout says of it; None where it says nothing."""
-        return self._of_share() or self._of_elements() or self._of_stage() or self._of_group()
+        return (
+            self._of_nothing_left() or self._of_share() or self._of_elements() or self._of_stage() or self._of_group()
+        )
+
+    def _of_nothing_left(self) -> Finding | None:
+        """A share of a row that is empty, in a run that cuts rows over ranks: the row is too short for all of them."""
+        entry = self._entries.get(_OF_SIZES)
+        judge = function_of(entry, "of_empty_share") if _EMPTY_SHARE.search(self._message) and entry else None
+        code = set(_PARTS.findall(" ".join([self._code, *(frame.function for frame in self._raised.frames)]).lower()))
+        cut = [(name, size) for each in _OF_ROWS for name, size in _sizes(each, self._settings).items() if size > 1]
+        if judge is None or not cut or not code & _CUT_ROWS:
+            return None
+        both = [(name, size) for name, size in _sizes(_TENSOR, self._settings).items() if size > 1]
+        finding: Finding = judge((*cut, *both), self._where, self._evidence)
+        return finding
 
     def _of_share(self) -> Finding | None:
         share = share_in(self._message, self._settings)
