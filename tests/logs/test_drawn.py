@@ -15,6 +15,12 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "accelerate-upcast-of-a-loop-variable": ("DAT3073/loop_name_rebound", "changes nothing"),
+    "openinstruct-mean-per-micro-batch": ("DAT3073/mean_of_each_micro_batch", "accumulation_steps"),
+    "primerl-token-weights-per-rank": ("DAT3073/mean_of_each_micro_batch", "grad_accum_steps"),
+    "skyrl-tasks-cached-across-syncs": ("RLX014", "0.874 already"),
+    "trl-environments-longer-than-last-batch": ("PYT4665", "more entries than `prompts`"),
+    "verl-short-sample-under-context-parallel": ("TOR052", "too short"),
     "areal-engine-stays-paused": ("LCH023", "pause_generation"),
     "coursia-degenerate-after-training": ("CKP3553", ""),
     "deepspeed-experts-that-see-no-token": ("NCC011", ""),

@@ -15,6 +15,7 @@ from doctor.base.evidence import Observed
 from doctor.base.record import replace
 from doctor.readers.script.flow import flow_of
 from doctor.readers.script.flow.across import idioms_across
+from doctor.readers.script.flow.in_loops import in_loops
 from doctor.readers.script.flow.late_variables import late_variables
 from doctor.readers.script.loaded_models import loads_one_of
 from doctor.readers.script.python_source import ParsedFile
@@ -33,7 +34,8 @@ def idioms_in(source: ParsedFile, *, whole: bool) -> dict[str, Observed]:
     """
     if len(source.text) > _LONGEST:
         return {}
-    flow = (*flow_of(source.tree, source.text, whole=whole), *late_variables(source.tree, source.text))
+    alone = (*late_variables(source.tree, source.text), *in_loops(source.tree))
+    flow = (*flow_of(source.tree, source.text, whole=whole), *alone)
     found = {met.id: noted(met.id, source, met.holes, met.node) for met in reversed(flow)}
     tree = Tree(source.tree)
     for idiom in data.idioms():
