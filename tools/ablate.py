@@ -57,6 +57,8 @@ MECHANISMS = (
     Mechanism("shapes and sizes in messages", "doctor.logs.failures.mismatches:told", _same),
     Mechanism("what the program itself says", "doctor.logs.failures.spoken:told", _same),
     Mechanism("laws over whole courses and excerpts", "doctor.logs.metrics.courses:judged", lambda *_, **__: ((), ())),
+    Mechanism("last lines before ranks part", "doctor.logs.failures.waiting.parted:_last_words", lambda *_: ""),
+    Mechanism("loops that change nothing, means of means", "doctor.readers.script.idioms:in_loops", lambda *_: ()),
     Mechanism("metrics in plain words", "doctor.logs.metrics.plain:read", lambda *_: []),
     Mechanism("rules over metrics", "doctor.logs.metrics.live:rules", list),
     Mechanism("idioms of pasted code", "doctor.readers.script.script_reader:idioms_in", lambda *_, **__: {}),

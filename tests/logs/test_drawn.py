@@ -15,6 +15,8 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "vllm-wave-starts-while-paused": ("NCC011", "idle loop for wave 7"),
+    "unslothzoo-cache-of-another-trl": ("PYT5808/name_absent", "rm -rf unsloth_compiled_cache"),
     "accelerate-upcast-of-a-loop-variable": ("DAT3073/loop_name_rebound", "changes nothing"),
     "openinstruct-mean-per-micro-batch": ("DAT3073/mean_of_each_micro_batch", "accumulation_steps"),
     "primerl-token-weights-per-rank": ("DAT3073/mean_of_each_micro_batch", "grad_accum_steps"),

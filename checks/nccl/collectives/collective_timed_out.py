@@ -118,7 +118,7 @@ def explain(hits: Hits) -> Finding | None:
         told = [f"`{call.shown}` on rank {_few(each)}" for call, each in sorted(ways.items(), key=_by_number)]
         return found(
             PROBLEM, PARTED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY,
-            settings="", experts=False, ways=", ".join(told[:3]),
+            settings="", experts=False, words="", ways=", ".join(told[:3]),
             seconds=f"{int(hits.get('ms') or 0) / 1000:g}",
         )  # fmt: skip
     number = _common_call(hits)

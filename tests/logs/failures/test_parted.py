@@ -45,3 +45,29 @@ def test_settings_that_part_ranks(
     words = first.words().explanation
     assert first.problem.id == "NCC011"
     assert ("depends on its data" in words, "has experts" in words) == (dynamic, experts), words
+
+
+SAID = (
+    "(EngineCore_DP0 pid=21) INFO 03-24 10:11:02 [core.py:912] Pausing scheduler\n"
+    "(EngineCore_DP1 pid=22) INFO 03-24 10:11:02 [core.py:912] Pausing scheduler\n"
+    "{more}(EngineCore_DP0 pid=21) INFO 03-24 10:11:02 [gpu_worker.py:611] collective_rpc update_weights\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "(EngineCore_DP1 pid=22) DEBUG 03-24 10:11:02 [core.py:1498] EngineCore starting idle loop for wave 7.\n",
+            (
+                "EngineCore_DP0: `Pausing scheduler`, then `collective_rpc update_weights`; "
+                "EngineCore_DP1: `Pausing scheduler`, then `EngineCore starting idle loop for wave 7`"
+            ),
+        ),
+        ("(EngineCore_DP1 pid=22) INFO 03-24 10:11:02 [gpu_worker.py:611] collective_rpc update_weights\n", ""),
+    ],
+)
+def test_what_each_process_said_last(prepared: Prepared, tmp_path: Path, more: str, told: str) -> None:
+    (tmp_path / "train.log").write_text(SAID.format(more=more) + PARTED, encoding="utf-8")
+    first = examine([str(tmp_path / "train.log")], prepared=prepared).diagnosis.outcome.findings[0]
+    assert first.values["words"] == told

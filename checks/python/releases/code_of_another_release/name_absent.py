@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from doctor.base.patterns import later
 from doctor.catalogue.finding import LIKELY, Finding, found
 from doctor.catalogue.signature import Hits
 from doctor.catalogue.words import words_of
@@ -17,6 +18,11 @@ CIRCULAR = TOML["circular"]
 BESIDE = TOML["beside"]
 CHECKOUT = TOML["checkout"]
 FOLDER = TOML["folder"]
+GENERATED = TOML["generated"]
+
+#: Unsloth's folder of rewritten trainers, whose files are made from the releases that were installed then
+#: https://github.com/unslothai/unsloth-zoo/blob/main/unsloth_zoo/compiler.py
+_WRITTEN_BEFORE = later(r"(?:^|[/\\])(?P<folder>unsloth_compiled_cache\w{0,20})[/\\]")
 
 
 def explain(hits: Hits) -> Finding | None:
@@ -39,6 +45,12 @@ def explain(hits: Hits) -> Finding | None:
         )  # fmt: skip
     if importer == package and not circular:
         return None  # PYT043: the package asks itself
+    written = _WRITTEN_BEFORE.search(hits.first.frames[-1]) if hits.first.frames else None
+    if written is not None and not circular:
+        return found(
+            PROBLEM, GENERATED, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
+            name=hits.get("name"), folder=written["folder"], version=f" {installed}" if installed else "",
+        )  # fmt: skip
     message = CIRCULAR if circular else LOG_MESSAGE if importer else OWN
     return found(
         PROBLEM, message, where=hits.where(), evidence=hits.evidence(), confidence=LIKELY, package=package,
