@@ -15,6 +15,7 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "kempnerforge-loader-not-saved": ("DAT3073/loader_not_saved", "begins the data again"),
     "vllm-wave-starts-while-paused": ("NCC011", "idle loop for wave 7"),
     "unslothzoo-cache-of-another-trl": ("PYT5808/name_absent", "rm -rf unsloth_compiled_cache"),
     "accelerate-upcast-of-a-loop-variable": ("DAT3073/loop_name_rebound", "changes nothing"),

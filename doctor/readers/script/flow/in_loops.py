@@ -1,8 +1,10 @@
-"""Idioms of loops that show without following calls: a new object under the loop's own name, means of micro-batches.
+"""Idioms of loops that show without following calls: a new object under the loop's own name, means of micro-batches,
+a position in the data that no checkpoint holds.
 
 https://docs.python.org/3/reference/compound_stmts.html#the-for-statement
 https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 https://huggingface.co/blog/gradient_accumulation
+https://meta-pytorch.org/data/main/torchdata.stateful_dataloader.html
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ _NEW = frozenset({
 _TENSORS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 _COUNTS = later(r"(?i)accum|^gas$|micro_?batches|micro_?steps")
 _MASKS = later(r"(?i)mask|valid")
+_RESUMES, _SAVES = later(r"^(?:load|restore|resume)"), later(r"^save(?:_checkpoint|_state)?$")
+_DATA, _STATES = later(r"(?i)loader|dataset|sampler|^data|batches|(?:_|^)iter(?:ator)?$"), later(r"state_dict$|^skip")
 _LONGEST = 80  # characters of code that are quoted
 _MEANS = later(r"(?i)^masked_?mean$")
 
 
 def in_loops(tree: ast.Module) -> Iterator[Met]:
-    """Both idioms, wherever they stand in a file or a piece of one."""
+    """All of them, wherever they stand in a file or a piece of one."""
+    resumes = any(isinstance(each, ast.Call) and _RESUMES.search(_last(each.func)) for each in ast.walk(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.For):
+            yield from _not_saved(node, tree) if resumes else ()
             yield from _rebound(node)
             yield from _mean_of_each(node)
 
@@ -63,6 +69,30 @@ def _mean_of_each(loop: ast.For) -> Iterator[Met]:
             mean = means[node.left.id]
             yield Met("mean_of_each_micro_batch", mean, {"loss": node.left.id, "number": _last(node.right)})
             return
+
+
+def _not_saved(loop: ast.For, tree: ast.Module) -> Iterator[Met]:
+    """A loop over steps draws from a loader and saves model and optimizer by name, but nothing of the loader."""
+    calls = [each for part in loop.body for each in ast.walk(part) if isinstance(each, ast.Call)]
+    nexts = [each.args[0] for each in calls if _last(each.func) == "next" and each.args]
+    drawn = [each.id for each in nexts if isinstance(each, ast.Name)]
+    saved = [each for each in calls if _SAVES.search(_last(each.func)) and _has(each, "optimizer")]
+    if len(set(drawn)) != 1 or len(saved) != 1 or not _DATA.search(drawn[0]):
+        return
+    held = {each.arg or "" for each in saved[0].keywords} | {
+        each.id for each in ast.walk(saved[0]) if isinstance(each, ast.Name)
+    }
+    states = any(_STATES.search(each.attr) and _last(each.value) == drawn[0] for each in _attributes(tree))
+    if not states and not any(_DATA.search(each) for each in held):
+        yield Met("loader_not_saved", saved[0], {"loader": drawn[0], "call": _shown(saved[0])})
+
+
+def _has(call: ast.Call, keyword: str) -> bool:
+    return any(each.arg == keyword for each in call.keywords)
+
+
+def _attributes(tree: ast.AST) -> Iterator[ast.Attribute]:
+    return (each for each in ast.walk(tree) if isinstance(each, ast.Attribute))
 
 
 def _mean_of_step(node: ast.Assign) -> str:
