@@ -134,6 +134,7 @@ Asked = Literal[
     "pickle_page", "pickle_empty", "pickle_other", "ids_negative", "abstract", "call_twice", "program_failed",
     "not_written", "asserted", "recursion_wrapped", "recursion_attribute", "recursion_circle", "recursion_itself",
     "recursion_replaced", "attribute_of_main", "no_dimension", "summed", "group_of_one", "key_stage",
+    "item_of_several",
 ]  # fmt: skip
 
 

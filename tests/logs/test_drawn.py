@@ -15,6 +15,8 @@ THREADS = Path(__file__).parent / "drawn"
 FOLDERS = sorted(each.parent for each in THREADS.glob("*/label.json"))
 #: which finding comes first, and what its words hold
 ANSWERS = {
+    "slime-mtp-loss-of-two-layers": ("PYT4665", "holds 2 elements"),
+    "vllmomni-woken-from-level-two-without-weights": ("DAT3073/woken_without_weights", "level 2"),
     "kempnerforge-loader-not-saved": ("DAT3073/loader_not_saved", "begins the data again"),
     "vllm-wave-starts-while-paused": ("NCC011", "idle loop for wave 7"),
     "unslothzoo-cache-of-another-trl": ("PYT5808/name_absent", "rm -rf unsloth_compiled_cache"),

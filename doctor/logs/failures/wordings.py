@@ -308,6 +308,11 @@ def _required(asked: _Asked) -> Shown | None:
     return Shown("asserted", subject=line.shown(node)) if compared else None
 
 
+def _several(asked: _Asked) -> Shown | None:
+    subject = line.shown(line.one(line.owners(asked.tree, "item")))
+    return Shown("item_of_several", subject=subject, given=asked.match["count"]) if subject else None
+
+
 def _without_dimensions(asked: _Asked) -> Shown | None:
     """A tensor of a single number where one with rows is needed: which of the values that the line goes through."""
     divided = line.one(line.arguments(line.calls(asked.tree, *_ROWS)))
@@ -351,6 +356,7 @@ _NO_INTEGER = later(r"^invalid literal for int\(\) with base 10: ['\"](?P<text>[
 _BY_ZERO = later(r"(?:division|modulo)\b.{0,12}\bby zero")
 _OF_TEXT = later(r"^too many dimensions 'str'")
 _NO_TENSORS = later(r"expected a non-empty (?:list of Tensors|TensorList)|need at least one array to")
+_SEVERAL = later(r"^a Tensor with (?P<count>\d{1,12}) elements cannot be converted to Scalar")
 _NO_JSON = later(r"^(?P<what>Extra data|Expecting value|Expecting property name|Unterminated string)")
 _NO_PICKLE = later(r"^invalid load key, ['\"](?P<key>[^'\"\n]{1,8})['\"]")
 _NOTHING_LEFT = later(r"^Ran out of input$")
@@ -380,6 +386,7 @@ _WORDS: Sequence[tuple[str, re.Pattern[str], Callable[[_Asked], Shown | None]]] 
     ("ValueError", _OF_TEXT, _text_as_tensor),
     ("ValueError", _NO_TENSORS, _no_tensors),
     ("RuntimeError", _NO_TENSORS, _no_tensors),
+    ("RuntimeError", _SEVERAL, _several),
     ("RuntimeError", _NONE_AS_NUMBER, _converted),
     ("ZeroDivisionError", _BY_ZERO, _divided),
     ("JSONDecodeError", _NO_JSON, _no_json),

@@ -27,7 +27,7 @@ CALLS = later(
     r"\b(?:[A-Z]\w*Config|\w*(?:Trainer|TrainingArguments)|LLM|SamplingParams|FastLanguageModel\.\w+|\w*[Mm]odel\w*"
     r"\.from_pretrained|get_peft_model|TrlParser|HfArgumentParser|apply_chat_template|train_on_responses_only"
     r"|re\.(?:match|search|fullmatch|findall)|\w*(?:loss|masked_mean|kl_penalty)\w*|rewards\.(?:view|reshape)|DistributedSampler|DataLoader"
-    r"|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens)\("
+    r"|accelerator\.\w+|dist(?:ributed)?\.\w+|[Tt]rainer\.(?:save_model|evaluate)|(?:add_special_)?tokens|\w+\.wake_up)\("
 )
 _BEGINS = later(
     r"(?:import|from|def|class|if|for|while|with|try|@|async)\b|@|[A-Za-z_][\w.\[\]'\", ]{0,120}\s*(?:=(?!=)|\()"
@@ -161,7 +161,8 @@ def _statement(texts: Sequence[str], place: int) -> tuple[int, ast.stmt | None]:
 def _is_code(node: ast.stmt) -> bool:
     """Whether a statement is one that a script has, and no word, number or dictionary that happens to parse."""
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Call)
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        return isinstance(value, ast.Call)
     return isinstance(node, (*_SIMPLE, *_COMPOUND))
 
 

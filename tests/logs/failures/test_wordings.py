@@ -80,6 +80,11 @@ def raised(code: str, error: str, path: str = OWN) -> str:
             "ValueError: zip() argument 3 is shorter than arguments 1-2",
             "`ids` has more entries than `logps`",
         ),
+        (
+            "shown = losses.item()",
+            "RuntimeError: a Tensor with 2 elements cannot be converted to Scalar",
+            "`losses` holds 2 elements",
+        ),
         ("a = table[ids]", "IndexError: index 8 is out of bounds for dimension 0 with size 8", "Index 8 is out of range"),
         ("a, b = model(x)", "ValueError: too many values to unpack (expected 2)", "A different number of values"),
         ("for a, b in pairs():", "ValueError: not enough values to unpack (expected 2, got 1)", "1 values are returned"),
