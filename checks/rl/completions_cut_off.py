@@ -81,7 +81,7 @@ class CompletionsCutOff:
 #: they say. Growth that counts (a deviation of 0.1 is that of 25 answers of which a few are cut), steps of the medians
 FIFTH, RISEN, TIMES, MEDIAN_OF = 0.2, 0.1, 3.0, 15
 
-#: what counts as shorter
+#: what counts as shorter, or as less often
 SHORTER_BY = 0.8
 
 
@@ -110,16 +110,18 @@ class MoreCompletionsCutOff:
             return None
         before = self._first_length.median
         risen = now - first >= RISEN and now >= TIMES * first
-        bad = FIFTH <= now < SHARE and (
-            risen or (before is not None and self._length.full and self._length.median < SHORTER_BY * before)
-        )
+        # answers that grow shorter and are cut less often than before are on their way to what the reward asks for
+        as_often = now >= SHORTER_BY * first
+        shorter = before is not None and self._length.full and self._length.median < SHORTER_BY * before
+        bad = FIFTH <= now < SHARE and (risen or (shorter and as_often))
         if not self._alarm.see(bad, point.step):
             return None
         length = self._length.median if self._length else math.nan
+        judged = f"{point.name}: median of {MEDIAN_OF} steps {now:.3g}, at first {first:.3g}"
         return found(
             PROBLEM, MORE if risen else SHORTER, confidence=LIKELY, share=f"{100 * now:.0f} %",
             first=f"{100 * first:.0f} %", length=f"{length:.0f}", before=f"{before or math.nan:.0f}",
-            step=step_text(point.step), **sighting(point),
+            step=step_text(point.step), **sighting(point, text=judged),
         )  # fmt: skip
 
     def calm(self, stretch: Stretch) -> bool:
