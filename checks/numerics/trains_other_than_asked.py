@@ -24,6 +24,7 @@ FROZEN_ADAPTER = TOML["frozen_adapter"]
 SHIFTED = TOML["shifted"]
 PADDED = TOML["padded"]
 ONE_KIND = TOML["one_kind"]
+ALIKE = TOML["alike"]
 DOUBLE = TOML["double"]
 UNHELD = TOML["unheld"]
 CLEARED = TOML["cleared"]
@@ -51,6 +52,8 @@ _OF_PADDING, _A_ROW = 0.1, 2
 _LEAST_REPEATED = 2
 #: rows of single answers that are not all good, or all bad, by chance
 _LEAST_ROWS = 16
+#: share of pairs whose answers are the same: a few ties are in every set of preferences
+_ALIKE = 0.5
 #: groups of names at which an inventory may have left some out
 _MOST_GROUPS = 400
 
@@ -91,6 +94,12 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, ONE_KIND, confidence=LIKELY, count=single["rows"], value=bool(single["good"]),
             evidence=(Observed.quoted("inventory", f"label: {single['good']} of {single['rows']} rows are True"),),
+        )  # fmt: skip
+    pairs = data.get("pairs") or {}
+    if pairs.get("rows", 0) >= _LEAST_ROWS and pairs["alike"] > _ALIKE * pairs["rows"]:
+        yield found(
+            PROBLEM, ALIKE, confidence=LIKELY, count=pairs["alike"], rows=pairs["rows"],
+            evidence=(Observed.quoted("inventory", f"chosen = rejected in {pairs['alike']} of {pairs['rows']} rows"),),
         )  # fmt: skip
 
 

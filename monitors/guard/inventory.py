@@ -34,6 +34,8 @@ from doctor.monitors.guard.wrapping import wrap
 
 #: trainers of answers that are good or bad each for itself, and rows that are looked at
 _SINGLE, _MOST_ROWS = re.compile(r"KTO|BCO"), 2000
+#: rows of pairs that are looked at: each holds the tokens of two answers
+_MOST_PAIRS = 200
 #: settings of a trainer's arguments that are told as they came out
 _ASKED = (
     "per_device_train_batch_size", "gradient_accumulation_steps", "world_size", "num_generations", "learning_rate",
@@ -141,6 +143,7 @@ def _of_trainer(trainer: Any, model: Any) -> dict[str, Any]:
         "optimizer": type(getattr(optimizer, "optimizer", optimizer)).__name__,
         "rates": [each.get("lr") for each in getattr(optimizer, "param_groups", [])][:16],
         "desirable": _desirable(trainer),
+        "pairs": _pairs(trainer),
         "arguments": {
             name: value if isinstance(value, (int, float, bool)) else str(value)
             for name, value in ((each, getattr(args, each)) for each in _ASKED if hasattr(args, each))
@@ -156,6 +159,23 @@ def _desirable(trainer: Any) -> dict[str, int]:
     with suppress(Exception):  # a stream, or rows of another kind
         labels = data.select_columns(["label"])[:_MOST_ROWS]["label"]  # type: ignore[union-attr]  # no image is decoded
         return {"rows": len(labels), "good": sum(bool(each) for each in labels)}
+    return {}
+
+
+def _pairs(trainer: Any) -> dict[str, int]:
+    """Of pairs of answers: in how many of the first rows both are the same, token by token where they are tokens."""
+    data = getattr(trainer, "train_dataset", None)
+    names = [str(each) for each in getattr(data, "column_names", None) or ()]
+    both = [(each, each.replace("chosen", "rejected")) for each in names if "chosen" in each]
+    both = [each for each in both if each[1] in names]
+    both = [each for each in both if each[0].endswith("_ids")] or [each for each in both if each[0] == "chosen"]
+    if not both:
+        return {}
+    with suppress(Exception):  # a stream, or rows of another kind
+        columns = [each for pair in both for each in pair]
+        rows = data.select_columns(columns)[:_MOST_PAIRS]  # type: ignore[union-attr]  # no image is decoded
+        alike = [all(rows[one][at] == rows[other][at] for one, other in both) for at in range(len(rows[columns[0]]))]
+        return {"rows": len(alike), "alike": sum(alike)}
     return {}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.checks.numerics import trains_other_than_asked
 from doctor.monitors.guard.first_step import cut_rows, ending, of_batch
-from doctor.monitors.guard.inventory import _desirable, shifts
+from doctor.monitors.guard.inventory import _desirable, _pairs, shifts
 
 torch = pytest.importorskip("torch")
 
@@ -179,6 +179,42 @@ def test_of_single_answers_only_their_labels_are_read() -> None:
     assert _desirable(ExperimentalBCOTrainer()) == {}
     assert _desirable(DPOTrainer()) == {}
     assert _desirable(object()) == {}
+
+
+class Pairs:
+    """Preferences, of which only the columns that are compared are read."""
+
+    def __init__(self, **columns: list[Any]) -> None:
+        self.columns = columns
+        self.column_names = [*columns, "images", "ref_chosen_logps"]
+
+    def select_columns(self, names: list[str]) -> Pairs:
+        assert set(names) <= set(self.columns), "nothing else is decoded"
+        return self
+
+    def __getitem__(self, place: slice) -> dict[str, list[Any]]:
+        return {name: values[place] for name, values in self.columns.items()}
+
+
+@pytest.mark.parametrize(
+    ("data", "pairs"),
+    [
+        (Pairs(chosen_ids=[[1, 2], [1]], rejected_ids=[[1, 2], [2]]), {"rows": 2, "alike": 1}),
+        (Pairs(chosen_input_ids=[[1], [2]], rejected_input_ids=[[1], [2]]), {"rows": 2, "alike": 2}),
+        (Pairs(chosen=["a", "b"], rejected=["c", "b"]), {"rows": 2, "alike": 1}),
+        # the tokens are what is trained: a template may drop what differs
+        (Pairs(chosen=["a"], rejected=["b"], chosen_ids=[[1]], rejected_ids=[[1]]), {"rows": 1, "alike": 1}),
+        (Pairs(chosen=["a"]), {}),
+        (Pairs(label=[True]), {}),
+        (iter(()), {}),
+        (None, {}),
+    ],
+)
+def test_pairs_are_compared_as_they_are_trained(data: Any, pairs: dict[str, int]) -> None:
+    class Trainer:
+        train_dataset = data
+
+    assert _pairs(Trainer()) == pairs
 
 
 @pytest.mark.parametrize("kind", ["labels", "completion_mask"])

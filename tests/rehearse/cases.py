@@ -300,6 +300,7 @@ MISTAKES = {
     "threads-adapter-for-inference": _thread("adapter-for-inference", phase="any"),
     # drawn last, before any of them was run
     "later-all-desirable": _later("all-desirable", "NUM5191"),
+    "later-pairs-alike": _later("pairs-alike", "NUM5191"),
     "later-masks-words": _later("masks-words", phase="any"),
     "later-steps-schedule": _later("steps-schedule", "LCH7208"),
     "later-batch-fixed": _later("batch-fixed", phase="any", processes=True),

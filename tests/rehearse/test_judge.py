@@ -399,6 +399,11 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"desirable": {"rows": 48, "good": 0}}, "`label` is False in all 48 rows"),
         ({"desirable": {"rows": 48, "good": 47}}, None),
         ({"desirable": {"rows": 8, "good": 8}}, None),
+        ({"pairs": {"rows": 48, "alike": 48}}, "are the same answer in 48 of the first 48 rows"),
+        ({"pairs": {"rows": 48, "alike": 25}}, "are the same answer in 25 of the first 48 rows"),
+        ({"pairs": {"rows": 48, "alike": 24}}, None),  # ties
+        ({"pairs": {"rows": 8, "alike": 8}}, None),
+        ({"pairs": {}}, None),
         ({"held": 9, "held_with_gradient": 0, "held_touched": 0}, "The optimizer holds none of the"),
         ({"held": 9, "held_with_gradient": 0, "held_touched": 9}, "are removed before the optimizer's step"),
         ({"held": 9, "held_with_gradient": 9, "held_touched": 0}, None),  # copies in another precision

@@ -142,6 +142,16 @@ def all_desirable():
     KTOTrainer(model=model, args=config, train_dataset=Dataset.from_list(found), processing_class=tokenizer).train()
 
 
+def pairs_alike():
+    """Both columns of the preferences were made of the same answer."""
+    from trl import DPOConfig, DPOTrainer
+
+    model, tokenizer = loaded()
+    found = [{"prompt": f"{row['question']} ", "chosen": row["answer"], "rejected": row["answer"]} for row in sums()]
+    config = DPOConfig(**COMMON, bf16=False)
+    DPOTrainer(model=model, args=config, train_dataset=Dataset.from_list(found), processing_class=tokenizer).train()
+
+
 def masks_words():
     """A collator that masks words, for a model that has no token for a mask."""
     model, tokenizer = loaded()
@@ -215,7 +225,8 @@ def teacher_other():
 
 CASES = {
     "steps-both": steps_both, "saves-gathered": saves_gathered, "teacher-same": teacher_same,
-    "all-desirable": all_desirable, "masks-words": masks_words, "steps-schedule": steps_schedule,
+    "all-desirable": all_desirable, "pairs-alike": pairs_alike,
+    "masks-words": masks_words, "steps-schedule": steps_schedule,
     "batch-fixed": batch_fixed, "saves-parts": saves_parts, "saves-on-one": saves_on_one,
     "first-for-all": first_for_all, "gives-dicts": gives_dicts, "no-epoch": no_epoch,
     "padding-counts": padding_counts, "never-ends": never_ends, "teacher-other": teacher_other,
