@@ -1,10 +1,11 @@
 """Make doctor/data/framework_keys.json: the configuration keys of training frameworks by release.
 
-    python tools/build_framework_keys.py --mirrors DIR
+    python tools/build_framework_keys.py --mirrors DIR [--only FRAMEWORK]
 
-DIR holds a clone a repository with its tags, `owner+name` (or `owner+name/repo`). Files are read from git as text:
-annotated fields of classes, options of argparse, keys of YAML. Names alone are kept, with the first and the last
-release that has them: one set a framework, for most keys have one meaning wherever they stand.
+With `--only`, what the data hold of the others stays. DIR holds a clone a repository with its tags, `owner+name` (or
+`owner+name/repo`). Files are read from git as text: annotated fields of classes, options of argparse, keys of YAML.
+Names alone are kept, with the first and the last release that has them: one set a framework, for most keys have one
+meaning wherever they stand.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import tomllib
 import yaml
+from packaging.version import Version
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -41,13 +43,8 @@ def releases(repository: Path, pattern: str, oldest: str) -> list[tuple[str, str
     """(version, tag) of final releases, oldest first."""
     found = {match[1]: tag for tag in git(repository, "tag").split() if (match := re.fullmatch(pattern, tag))}
     return sorted(
-        ((each, tag) for each, tag in found.items() if number(each) >= number(oldest)), key=lambda it: number(it[0])
+        ((each, tag) for each, tag in found.items() if Version(each) >= Version(oldest)), key=lambda it: Version(it[0])
     )
-
-
-def number(version: str) -> tuple[int, ...]:
-    """Parts of a version, 0.10.2 as (0, 10, 2)."""
-    return tuple(map(int, version.split(".")))
 
 
 def names_at(repository: Path, commit: str, patterns: list[str]) -> set[str]:
@@ -123,9 +120,15 @@ def main() -> None:
     """Read every repository and write the data."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mirrors", type=Path, required=True)
-    mirrors = parser.parse_args().mirrors
+    parser.add_argument("--only", metavar="FRAMEWORK")
+    given = parser.parse_args()
+    mirrors, only = given.mirrors, given.only
     made: dict[str, Any] = {"schema": "doctor-data/1", "made_by": "tools/build_framework_keys.py", "frameworks": {}}
+    before = json.loads(TARGET.read_text("utf-8"))["frameworks"] if only else {}
     for name, entry in tomllib.loads((HERE / "frameworkkeys.toml").read_text("utf-8")).items():
+        if only and name != only:
+            made["frameworks"][name] = before[name]
+            continue
         base = mirrors / entry["repository"].replace("/", "+")
         repository = next(each for each in (base / "repo", base / ".git", base) if each.exists())
         made["frameworks"][name] = history(repository, entry)

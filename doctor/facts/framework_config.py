@@ -11,7 +11,7 @@ from doctor.base.record import record
 DISTRIBUTIONS = {
     "llamafactory": ("llamafactory",), "axolotl": ("axolotl",), "openrlhf": ("openrlhf",), "oumi": ("oumi",),
     "skyrl": ("skyrl", "skyrl-train"), "areal": ("areal",), "nemo_rl": ("nemo-rl",), "prime_rl": ("prime-rl",),
-    "slime": ("slime",),
+    "slime": ("slime",), "ms-swift": ("ms-swift",),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from doctor.base.fact import BrokenFile, Context, DoesNotApply, Unavailable, fac
 from doctor.base.patterns import later
 from doctor.facts.framework_config import FrameworkConfig
 from doctor.facts.launch import Launch
+from doctor.readers.command import swift
 
 #: programs, modules and packages that a script imports, by which a framework is recognised
 _PROGRAMS = {"llamafactory-cli": "llamafactory", "lmf": "llamafactory", "axolotl": "axolotl", "oumi": "oumi"}
@@ -52,6 +53,8 @@ def collect(context: Context, launch: Launch) -> FrameworkConfig:
         Unavailable: the settings are loaded from elsewhere when the framework starts.
 
     """
+    if launch.program != "megatron" and (launch.kind == "swift-rollout" or swift.is_swift(launch)):
+        return _of_swift(launch)
     folder = launch.folder or str(context.cwd)
     framework, words = recognised(launch.argv, folder)
     if framework is None:
@@ -75,6 +78,15 @@ def collect(context: Context, launch: Launch) -> FrameworkConfig:
         broken = broken or wrong
     settings.update(written(words))
     return FrameworkConfig(framework, settings, tuple(files), tuple(absent), broken)
+
+
+def _of_swift(launch: Launch) -> FrameworkConfig:
+    """Options of ms-swift, of the command and of the file in front of them; a mapping of the file is one value.
+
+    Megatron's are parsed by another class.
+    """
+    given = swift.settings_of(launch)
+    return FrameworkConfig("ms-swift", {name: each for name, each in given.items() if "." not in name})
 
 
 def recognised(argv: Sequence[str], folder: str) -> tuple[str | None, tuple[str, ...]]:

@@ -26,7 +26,12 @@ UNTRAINED = TOML["untrained"]
 
 #: frameworks that refuse a key which they do not know: HfArgumentParser, argparse, a structured OmegaConf; the others
 #: pass over it, or hand it on
-REFUSE = frozenset({"llamafactory", "openrlhf", "oumi", "areal"})
+REFUSE = frozenset({"llamafactory", "openrlhf", "oumi", "areal", "ms-swift"})
+#: frameworks whose parser takes what Transformers' arguments of a training are, too
+OF_TRAINER = frozenset({"llamafactory", "ms-swift"})
+#: what has ms-swift pass over options that it does not know
+#: (https://github.com/modelscope/ms-swift/blob/v4.5.2/swift/pipelines/base.py, `_parse_args`)
+_PASSED_OVER = "ignore_args_error"
 #: below such keys stands what another program reads
 FREE = ("kwargs", "env", "env_vars", "overrides", "columns", "metadata", "extra", "deepspeed", "hf_overrides")
 #: beginnings of options that a framework hands on, all of a server's
@@ -61,6 +66,8 @@ def key_of_framework(
     if framework_config.framework == "llamafactory" and _has_another_parser(environment):
         yield Skip(_OTHER_PARSER)
         return
+    if _PASSED_OVER in framework_config.settings:
+        return
     version = _installed(framework_config.framework, packages)
     severity = ERROR if framework_config.framework in REFUSE else WARNING
     lacking: dict[tuple[str, str], list[tuple[Observed, str]]] = {}
@@ -89,16 +96,23 @@ def key_of_framework(
 def _lacks(framework: str, known: data.FrameworkKeys, name: str, version: str) -> tuple[str, str] | None:
     """Whether the installed release has a key "not yet" or no longer, and which release has it; "" for the source."""
     lack = known.lacks(name, version)
-    if lack is None:
+    # what it declares itself in other releases, it takes in these as an argument of the trainer
+    if lack is None or (framework in OF_TRAINER and _is_trainers(name)):
+        return None
+    if framework == "ms-swift" and _is_beginning(name, known, version):
         return None
     first, last = known.keys[name]
     if lack == "not yet":
-        # what it declares itself since, it took before as an argument of the trainer
-        taken = framework == "llamafactory" and _is_trainers(name)
-        return None if taken else (lack, known.releases[first] if first < len(known.releases) else "")
+        return lack, known.releases[first] if first < len(known.releases) else ""
     if framework in OF_ANOTHER_PARSER:
         return None
     return lack, known.releases[last] if last is not None and last < len(known.releases) else ""
+
+
+def _is_beginning(name: str, known: data.FrameworkKeys, version: str) -> bool:
+    """Whether argparse may take a name for a longer one that the release has."""
+    longer = (each for each in known.keys if each.startswith(name) and each != name)
+    return any(known.lacks(each, version) is None for each in longer)
 
 
 @check(PROBLEM)
