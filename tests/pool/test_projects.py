@@ -103,8 +103,9 @@ FRESH_CAUGHT = {
     "tsar-two-strategies": "LCH6560/source", "llamafactory-rope-of-a-newer-llama": "LCH6560/source",
     "vllm-enable-reasoning-gone": "TRL2205/vllm_server", "llamafactory-projector-key-of-before": "TRL2205/frameworks",
     "llamafactory-chat-with-training-file": "TRL2205/frameworks",
-    "swift-tuner-type-of-the-next-major": "TRL2205/frameworks", "swift-sft-type-of-the-major-before": "TRL2205/frameworks",
-    "swift-server-host-of-a-newer-release": "TRL2205/frameworks",
+    "swift-tuner-type-of-the-next-major": "TRL2205/frameworks",
+    "swift-sft-type-of-the-major-before": "TRL2205/frameworks",
+    "swift-server-host-of-a-newer-release": "TRL2205/frameworks", "verl-tokens-below-one-sequence": "VRL3088/tokens",
     "llm-related-one-row-for-sixteen": "TRL3814/groups", "trl-grpo-before-it-was-released": "PYT5808/name",
 }  # fmt: skip
 
