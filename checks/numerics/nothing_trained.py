@@ -15,9 +15,12 @@ from doctor.catalogue.problem import WARNING
 from doctor.catalogue.rules import sighting, step_text
 from doctor.catalogue.series import Point, rule
 from doctor.catalogue.words import words_of
+from doctor.checks.numerics._gradient_ends import LIVING, GradientEnds
 
 TOML = words_of(__name__)
 PROBLEM = TOML.problem
+#: those of a file of their own
+RULES = (GradientEnds,)
 MESSAGE = TOML["main"]
 VANISHED = TOML["vanished"]
 MASKED, CUT_OFF, CHANCE, TIMES = TOML["masked"], TOML["cut_off"], TOML["chance"], TOML["times"]
@@ -90,9 +93,6 @@ class NothingTrained:
 
 #: logged steps from the first on in which no label counts, or no gradient reaches a weight
 NO_LABEL, NO_GRADIENT = 5, 20
-
-#: a loss that is printed as at least this was not rounded to nothing
-LIVING = 1e-3
 
 
 @rule(PROBLEM, needs=("loss", "grad_norm", "mean_token_accuracy", *_REWARDS), symptom_of=("NUM005", "NUM006"))
