@@ -106,7 +106,7 @@ FRESH_CAUGHT = {
     "swift-tuner-type-of-the-next-major": "TRL2205/frameworks",
     "swift-sft-type-of-the-major-before": "TRL2205/frameworks",
     "swift-server-host-of-a-newer-release": "TRL2205/frameworks", "verl-tokens-below-one-sequence": "VRL3088/tokens",
-    "open-proof-batch-below-its-part": "VRL3088/mini_above_batch",
+    "open-proof-batch-below-its-part": "VRL3088/mini_above_batch", "skyrl-batch-below-the-cards": "VRL3088/skyrl",
     "llm-related-one-row-for-sixteen": "TRL3814/groups", "trl-grpo-before-it-was-released": "PYT5808/name",
 }  # fmt: skip
 
