@@ -10,9 +10,10 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,8 +64,9 @@ def asked(
     environ: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     most: int = _MOST,
+    given: bytes = b"",
 ) -> Answered:
-    """What a program prints on both its outputs, and how it ended; it reads nothing.
+    """What a program prints on both its outputs, and how it ended; it reads what it is given.
 
     One that has ended is not waited for any longer because something that it started holds its output open.
 
@@ -74,16 +76,18 @@ def asked(
         environ: its variables; ours where None.
         cwd: where it runs.
         most: bytes of an answer; whoever says more is ended too.
+        given: what it reads on its standard input, and then the end; nothing else of ours is there.
 
     Raises:
         OSError: it cannot be started.
 
     """
     until = time.monotonic() + seconds
-    process = subprocess.Popen(
-        list(argv), cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        start_new_session=True,
-    )  # fmt: skip
+    with _holding(given) as held:
+        process = subprocess.Popen(
+            list(argv), cwd=cwd, env=environ, stdin=held, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
     assert process.stdout is not None  # noqa: S101 - for the type checker
     assert process.stderr is not None  # noqa: S101 - for the type checker
     said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
@@ -100,6 +104,18 @@ def asked(
                 process.wait()
     told = Answered(code, bytes(said[out]), bytes(said[err]))
     return told if len(told.out) + len(told.err) <= most else told._replace(code=None)
+
+
+@contextmanager
+def _holding(given: bytes) -> Iterator[int]:
+    """Something to read it from; a file without a name, for a pipe would make who writes wait for who reads."""
+    if not given:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.seek(0)
+        yield file.fileno()
 
 
 def _listen(process: subprocess.Popen[bytes], said: dict[int, bytearray], until: float, most: int) -> None:

@@ -7,13 +7,13 @@ import functools
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
+from doctor.base.asking import Answered, asked
 from doctor.monitors.rehearse import journal
 from doctor.monitors.rehearse.settings import VARIABLE, settings
 
@@ -147,19 +147,26 @@ def _child(name: str, kind: str, folder: Path, where: Mapping[str, Any]) -> Opti
         wish["base"] = redirected(_base_of(name))
     program = Path(__file__).with_name("make_tiny.py")
     try:
-        done = subprocess.run(
-            [sys.executable, str(program)], env=apart(dict(os.environ)), cwd=os.getcwd(), input=json.dumps(wish),
-            capture_output=True, timeout=_MAKING_S, check=False, text=True,
+        done = asked(
+            [sys.executable, str(program)], seconds=_MAKING_S, environ=apart(dict(os.environ)),
+            given=json.dumps(wish).encode(),
         )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         journal.write("not_made", name=name, error=str(error)[-300:])
         return None
-    if done.returncode == 0 and folder.is_dir():
-        told: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    if done.code == 0 and folder.is_dir():
+        told: dict[str, Any] = json.loads(done.out.decode().strip().splitlines()[-1])
         return told
-    said = done.stderr.strip().splitlines()
-    journal.write("not_made", name=name, error=said[-1][-300:] if said else f"exit code {done.returncode}")
+    journal.write("not_made", name=name, error=_why(done))
     return None
+
+
+def _why(done: Answered) -> str:
+    """Why a folder was not made, by what its child said last."""
+    if done.code is None:
+        return f"it took longer than {_MAKING_S:.0f} s, or said too much"
+    said = done.err.decode(errors="replace").strip().splitlines()
+    return said[-1][-300:] if said else f"exit code {done.code}"
 
 
 def _base_of(adapter: str) -> str:

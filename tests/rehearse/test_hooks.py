@@ -173,6 +173,43 @@ def test_a_child_gets_neither_the_launcher_nor_the_hook(tmp_path: Path, monkeypa
     assert left == {"HOME": "/h", "PYTHONPATH": "/mine", "HF_HOME": "/hf"}
 
 
+@pytest.mark.process
+def test_a_child_that_takes_too_long_ends_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    pid = tmp_path / "pid"
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {pid}\nwait\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(names, "_MAKING_S", 1.0)
+    began = time.monotonic()
+    assert names._made("Qwen/Qwen2-0.5B", "model", stage / "tiny", {}) is None
+    assert time.monotonic() - began < 20, "the one that holds the pipe is not waited for"
+    assert [each["error"] for each in journal.entries(stage) if each["kind"] == "not_made"] == [
+        "it took longer than 1 s, or said too much"
+    ]
+    process = Path("/proc") / pid.read_text().strip() / "stat"
+    while process.exists() and process.read_text().split()[2] != "Z":
+        assert time.monotonic() - began < 20
+        time.sleep(0.02)
+
+
+@pytest.mark.process
+def test_a_child_gets_its_wish_and_says_what_it_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = set_up(tmp_path, monkeypatch)
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!{sys.executable}\nimport json, os, sys\nwish = json.load(sys.stdin)\nos.makedirs(wish['into'])\n"
+        "print('noise')\nprint(json.dumps({'of': wish['name'], 'token': wish['token']}))\n"
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    folder = stage / "tiny"
+    assert names._child("Qwen/Qwen2-0.5B", "model", folder, {"token": "secret"}) == {
+        "of": "Qwen/Qwen2-0.5B", "token": "secret",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_the_longest_rows_come_first_and_all_others_as_before(repeats: int) -> None:
     order = [each for each in (5, 2, 7, 0, 1, 3, 4, 6) for _ in range(repeats)]
