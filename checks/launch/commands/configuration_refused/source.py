@@ -53,10 +53,24 @@ def _refused(held: Held) -> Iterator[tuple[Refusal, tuple[str, ...]]]:
             continue
         if true(value_of(refusal.condition, held.look_up)) is not True:
             continue
-        asked = dict.fromkeys(name for part in because(refusal.condition, held.look_up) for name in names_in(part))
+        parts = tuple(because(refusal.condition, held.look_up))
+        if any(_compares_with_nothing(part, held) for part in parts):
+            continue
+        asked = dict.fromkeys(name for part in parts for name in names_in(part))
         names = tuple(name for name in asked if held.written(name))
         if names:
             yield refusal, names
+
+
+def _compares_with_nothing(part: Any, held: Held) -> bool:
+    """Whether a setting is held against another one that is unset: its value is derived before the check is made.
+
+    https://github.com/NovaSky-AI/SkyRL/blob/skyrl-v0.2.0/skyrl/train/config/config.py (`generator.max_input_length`)
+    """
+    if not isinstance(part, (list, tuple)) or part[0] not in {"==", "!="}:
+        return False
+    names = [side[1] for side in part[1:] if isinstance(side, (list, tuple)) and side[:1] in (["n"], ("n",))]
+    return len(names) > 1 and any(not held.written(each) and held.look_up(each, True) is None for each in names)
 
 
 def _finding(held: Held, refusal: Refusal, names: tuple[str, ...]) -> Finding:
