@@ -288,6 +288,15 @@ def of_clearing(entry: _Entry) -> Finding | None:
     return None
 
 
+def of_clipping(entry: _Entry) -> Finding | None:
+    """Judge whether the steps of a loop use the gradients that it clipped."""
+    first, second = entry["steps"]
+    if first is False or not second:
+        return None
+    text = "each step: a backward pass behind the last clip" if first else "the first clip comes behind the first step"
+    return found(PROBLEM, TOML["unclipped"], evidence=_seen(text))
+
+
 def of_contract(entry: _Entry) -> Finding:
     """A loss of torch that is given something else than what it takes."""
     function = entry["function"]

@@ -161,6 +161,7 @@ def _contradictions(done: Rehearsed, told: Iterable[Finding]) -> Iterator[Findin
     for kind, judged_by in (
         ("ratio", judge.of_ratio),
         ("clearing", judge.of_clearing),
+        ("clipping", judge.of_clipping),
         ("collated", judge.of_collated),
     ):
         found = [judged_by(each) for each in done.of(kind)[:1]]

@@ -31,6 +31,7 @@ _PLACES = {
     "torch.optim.optimizer": ("loops", "attach"),
     "torch.autograd": ("loops", "backwards"),
     "torch.nn.modules.module": ("loops", "modules"),
+    "torch.nn.utils.clip_grad": ("relations.clipping", "attach"),
     "torch.nn.functional": ("relations.contracts", "attach"),
     "torch.utils.data._utils.fetch": ("relations.collating", "attach"),
     "torch.serialization": ("saved", "torch_files"),

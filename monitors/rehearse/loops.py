@@ -6,7 +6,7 @@ import functools
 from typing import Any, ClassVar, Optional
 
 from doctor.monitors.rehearse import journal, loop_inventory, moved, outputs, saved
-from doctor.monitors.rehearse.relations import accumulating, cleared, frozen, held, margins, ratios
+from doctor.monitors.rehearse.relations import accumulating, cleared, clipping, frozen, held, margins, ratios
 from doctor.monitors.rehearse.settings import settings
 
 #: one trainer's training makes the steps of its own optimizer
@@ -68,6 +68,7 @@ def backwards(module: Any) -> None:
         if _Loop.backwards == _BACKWARDS and not _Loop.steps:
             journal.once("backwards", "backwards", count=_BACKWARDS)
         cleared.backward()
+        clipping.backward()
         ratios.look(args[0] if args else kwargs.get("tensors"))
         if Current.training:  # whose phases are marked around its own methods
             return original(*args, **kwargs)
@@ -93,6 +94,7 @@ def _stepping(optimizer: Any, *_: Any) -> None:
     if not Current.training:
         accumulating.stepping(optimizer)
         cleared.stepping(optimizer)
+        clipping.stepping(optimizer)
         held.stepping(optimizer)
     loop_inventory.stepping(optimizer, of_trainer=Current.training)
     moved.used(optimizer)
