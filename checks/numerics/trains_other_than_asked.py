@@ -25,6 +25,7 @@ SHIFTED = TOML["shifted"]
 PADDED = TOML["padded"]
 ONE_KIND = TOML["one_kind"]
 ALIKE = TOML["alike"]
+ANEW = TOML["anew"]
 DOUBLE = TOML["double"]
 UNHELD = TOML["unheld"]
 CLEARED = TOML["cleared"]
@@ -100,6 +101,12 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, ALIKE, confidence=LIKELY, count=pairs["alike"], rows=pairs["rows"],
             evidence=(Observed.quoted("inventory", f"chosen = rejected in {pairs['alike']} of {pairs['rows']} rows"),),
+        )  # fmt: skip
+    resumed = data.get("resumed") or {}
+    if resumed.get("states") == 0:
+        yield found(
+            PROBLEM, ANEW, confidence=LIKELY, step=resumed["step"],
+            evidence=(Observed.quoted("inventory", f"step {resumed['step']}: optimizer without a state"),),
         )  # fmt: skip
 
 

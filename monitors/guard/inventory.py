@@ -8,6 +8,7 @@ Runs inside the patient: Python 3.9, the patient's own objects.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from typing import Any, Callable, Optional
@@ -144,6 +145,7 @@ def _of_trainer(trainer: Any, model: Any) -> dict[str, Any]:
         "rates": [each.get("lr") for each in getattr(optimizer, "param_groups", [])][:16],
         "desirable": _desirable(trainer),
         "pairs": _pairs(trainer),
+        "resumed": _resumed(trainer, getattr(optimizer, "optimizer", optimizer)),
         "arguments": {
             name: value if isinstance(value, (int, float, bool)) else str(value)
             for name, value in ((each, getattr(args, each)) for each in _ASKED if hasattr(args, each))
@@ -177,6 +179,23 @@ def _pairs(trainer: Any) -> dict[str, int]:
         alike = [all(rows[one][at] == rows[other][at] for one, other in both) for at in range(len(rows[columns[0]]))]
         return {"rows": len(alike), "alike": sum(alike)}
     return {}
+
+
+def _resumed(trainer: Any, optimizer: Any) -> dict[str, int]:
+    """Of a training that goes on from a step: of how many tensors its optimizer, one of torch's Adams, has a state.
+
+    What a rehearsal resumes from, nobody may mean to resume from.
+    """
+    step = getattr(getattr(trainer, "state", None), "global_step", 0)
+    kind = type(optimizer)
+    if (
+        not step
+        or "DOCTOR_REHEARSAL" in os.environ
+        or kind.__name__ not in ("Adam", "AdamW")
+        or not kind.__module__.startswith("torch.optim.")
+    ):
+        return {}
+    return {"step": int(step), "states": len(optimizer.state)}
 
 
 def _tokenizer(trainer: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.checks.numerics import trains_other_than_asked
 from doctor.monitors.guard.first_step import cut_rows, ending, of_batch
-from doctor.monitors.guard.inventory import _desirable, _pairs, shifts
+from doctor.monitors.guard.inventory import _desirable, _pairs, _resumed, shifts
 
 torch = pytest.importorskip("torch")
 
@@ -215,6 +215,27 @@ def test_pairs_are_compared_as_they_are_trained(data: Any, pairs: dict[str, int]
         train_dataset = data
 
     assert _pairs(Trainer()) == pairs
+
+
+def test_only_a_training_that_goes_on_is_asked_for_the_state_of_its_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.ones(2))
+    fresh, plain = torch.optim.AdamW([weight]), torch.optim.SGD([weight])
+
+    class Trainer:
+        state = SimpleNamespace(global_step=30)
+
+    assert _resumed(Trainer(), fresh) == {"step": 30, "states": 0}
+    assert _resumed(Trainer(), plain) == {}  # it never has one
+    assert _resumed(object(), fresh) == {}
+    weight.grad = torch.ones(2)
+    fresh.step()
+    assert _resumed(Trainer(), fresh) == {"step": 30, "states": 1}
+    monkeypatch.setenv("DOCTOR_REHEARSAL", "1")
+    assert _resumed(Trainer(), fresh) == {}
+    monkeypatch.delenv("DOCTOR_REHEARSAL")
+    Trainer.state.global_step = 0
+    assert _resumed(Trainer(), fresh) == {}
 
 
 @pytest.mark.parametrize("kind", ["labels", "completion_mask"])

@@ -404,6 +404,9 @@ LORA = {"default": {"r": 8, "targets": ["q_proj"], "saved": [], "bias": "none"}}
         ({"pairs": {"rows": 48, "alike": 24}}, None),  # ties
         ({"pairs": {"rows": 8, "alike": 8}}, None),
         ({"pairs": {}}, None),
+        ({"resumed": {"step": 30, "states": 0}}, "goes on at step 30 with a new optimizer"),
+        ({"resumed": {"step": 30, "states": 12}}, None),
+        ({"resumed": {}}, None),
         ({"held": 9, "held_with_gradient": 0, "held_touched": 0}, "The optimizer holds none of the"),
         ({"held": 9, "held_with_gradient": 0, "held_touched": 9}, "are removed before the optimizer's step"),
         ({"held": 9, "held_with_gradient": 9, "held_touched": 0}, None),  # copies in another precision
