@@ -153,6 +153,15 @@ def test_a_password_is_told(tmp_path: Path) -> None:
         examine([str(path)], prepared=PREPARED)
 
 
+def test_a_zip_of_a_later_version_is_refused_in_words(tmp_path: Path) -> None:
+    path = packed(tmp_path / "later.zip", {"a.log": FAILURE})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x03\x04") + 4] = content[content.index(b"PK\x01\x02") + 6] = 180  # needs version 18.0
+    path.write_bytes(content)
+    with pytest.raises(LogNotReadable, match=r"cannot be unpacked .*18\.0.*; unpack it"):
+        examine([str(path)], prepared=PREPARED)
+
+
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.tar"])
 def test_what_is_cut_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
     path = packed(tmp_path / name, {"a.log": FAILURE, "b.log": bytes(range(256)) * 400})
