@@ -68,3 +68,13 @@ def test_a_report_orders_no_range_that_its_python_cannot_have(tmp_path: Path) ->
     commands = [command for each in diagnosis.outcome.findings for command in each.commands]
     assert diagnosis.outcome.findings
     assert not [command for command in commands if command.startswith("pip install") and "trl" in command]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_no_module_is_started_of_a_package_that_is_absent(there: bool, tmp_path: Path) -> None:
+    packages = {"trl": "0.20.0", "transformers": "4.53.0", **({"accelerate": "1.8.0"} if there else {})}
+    given = states({"packages": packages, "commands": {"found": {}}}, {})
+    diagnosis, _ = diagnose(Context(("accelerate", "launch", "t.py"), tmp_path, {}), [Patient(given, "a file")])
+    found = next(each for each in diagnosis.outcome.findings if each.problem.id == "LCH002")
+    assert found.commands == (("python -m accelerate.commands.launch t.py",) if there else ())
+    assert ("comes with accelerate, which is not installed" in found.words().remedy) is not there
