@@ -7,9 +7,9 @@ from doctor.base.evidence import Observed
 from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import Skip, found
 from doctor.catalogue.settings import place_of, truth
+from doctor.catalogue.shared.precision import precision
 from doctor.catalogue.shared.trainers import installed, quoted
 from doctor.catalogue.words import words_of
-from doctor.checks.numerics._precision import precision
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.packages import Packages
 from doctor.facts.training import Training

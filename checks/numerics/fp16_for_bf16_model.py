@@ -7,9 +7,9 @@ from doctor.catalogue.check import Judgement, check
 from doctor.catalogue.finding import LIKELY, Skip, found
 from doctor.catalogue.settings import place_of
 from doctor.catalogue.shared.bf16 import bf16_native, saved_in_bf16
+from doctor.catalogue.shared.precision import precision
 from doctor.catalogue.shared.trainers import config_place, installed, quoted
 from doctor.catalogue.words import words_of
-from doctor.checks.numerics._precision import precision
 from doctor.facts.deepspeed_config import DeepspeedConfig
 from doctor.facts.gpus import Gpus
 from doctor.facts.model import Model

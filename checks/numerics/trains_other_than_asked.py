@@ -90,6 +90,17 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _beside(data)
     yield from _unsaved(data)
     yield from _frozen_adapter(data)
+    yield from _of_answers(data)
+    resumed = data.get("resumed") or {}
+    if resumed.get("states") == 0:
+        yield found(
+            PROBLEM, ANEW, confidence=LIKELY, step=resumed["step"],
+            evidence=(Observed.quoted("inventory", f"step {resumed['step']}: optimizer without a state"),),
+        )  # fmt: skip
+
+
+def _of_answers(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Answers of preference data that leave nothing to tell apart: all of one kind, or pairs of equal ones."""
     single = data.get("desirable") or {}
     if single.get("rows", 0) >= _LEAST_ROWS and single["good"] in (0, single["rows"]):
         yield found(
@@ -101,12 +112,6 @@ def of_inventory(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield found(
             PROBLEM, ALIKE, confidence=LIKELY, count=pairs["alike"], rows=pairs["rows"],
             evidence=(Observed.quoted("inventory", f"chosen = rejected in {pairs['alike']} of {pairs['rows']} rows"),),
-        )  # fmt: skip
-    resumed = data.get("resumed") or {}
-    if resumed.get("states") == 0:
-        yield found(
-            PROBLEM, ANEW, confidence=LIKELY, step=resumed["step"],
-            evidence=(Observed.quoted("inventory", f"step {resumed['step']}: optimizer without a state"),),
         )  # fmt: skip
 
 
