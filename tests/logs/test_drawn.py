@@ -19,7 +19,7 @@ ANSWERS = {
     "vllmomni-woken-from-level-two-without-weights": ("DAT3073/woken_without_weights", "level 2"),
     "kempnerforge-loader-not-saved": ("DAT3073/loader_not_saved", "begins the data again"),
     "vllm-wave-starts-while-paused": ("NCC011", "idle loop for wave 7"),
-    "unslothzoo-cache-of-another-trl": ("PYT5808/name_absent", "rm -rf unsloth_compiled_cache"),
+    "unslothzoo-cache-of-another-trl": ("PYT5808/name_absent", "Delete the folder `unsloth_compiled_cache`"),
     "accelerate-upcast-of-a-loop-variable": ("DAT3073/loop_name_rebound", "changes nothing"),
     "openinstruct-mean-per-micro-batch": ("DAT3073/mean_of_each_micro_batch", "accumulation_steps"),
     "primerl-token-weights-per-rank": ("DAT3073/mean_of_each_micro_batch", "grad_accum_steps"),
